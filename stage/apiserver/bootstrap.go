@@ -23,11 +23,11 @@ var systemNamespaces = []string{"default", "kube-system", "kube-public", "kube-n
 func (s *Server) bootstrap() error {
 	ctx := context.Background()
 	for _, name := range systemNamespaces {
-		if err := ensure(ctx, s.cluster, named("v1", "Namespace", "", name)); err != nil {
+		if err := ensure(ctx, s.cluster, named("v1", "Namespace", "", name), "kube-apiserver"); err != nil {
 			return err
 		}
 	}
-	if err := ensure(ctx, s.cluster, ownService()); err != nil {
+	if err := ensure(ctx, s.cluster, ownService(), "kube-apiserver"); err != nil {
 		return err
 	}
 	if s.bare {
@@ -69,7 +69,7 @@ func provision(ctx context.Context, c *memory.Cluster, namespace, ca string) err
 	data := map[string]any{"ca.crt": ca}
 	root.Object["data"] = data
 	for _, u := range []*unstructured.Unstructured{account, root} {
-		if err := ensure(ctx, c, u); err != nil {
+		if err := ensure(ctx, c, u, controllerManager); err != nil {
 			return err
 		}
 	}
@@ -82,11 +82,14 @@ func provision(ctx context.Context, c *memory.Cluster, namespace, ca string) err
 	if err != nil {
 		return err
 	}
-	_, err = c.Patch(ctx, configMaps, key, types.JSONPatchType, patch, metav1.PatchOptions{})
+	_, err = c.Patch(ctx, configMaps, key, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: controllerManager})
 	return err
 }
 
-const rootConfigMap = "kube-root-ca.crt"
+const (
+	rootConfigMap     = "kube-root-ca.crt"
+	controllerManager = "kube-controller-manager" // as a field manager
+)
 
 var configMaps = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 
@@ -101,9 +104,9 @@ func (c *call) keeps(verb string) bool {
 	return c.of.kind == accounts && (c.name == "" || c.name == "default")
 }
 
-// ensure creates an object unless it exists, or its namespace is on its way out.
-func ensure(ctx context.Context, c *memory.Cluster, u *unstructured.Unstructured) error {
-	_, err := c.Create(ctx, u, metav1.CreateOptions{})
+// ensure creates an object as a field manager, unless it exists, or its namespace is on its way out.
+func ensure(ctx context.Context, c *memory.Cluster, u *unstructured.Unstructured, manager string) error {
+	_, err := c.Create(ctx, u, metav1.CreateOptions{FieldManager: manager})
 	if apierrors.IsAlreadyExists(err) || apierrors.HasStatusCause(err, "NamespaceTerminating") {
 		return nil
 	}

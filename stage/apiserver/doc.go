@@ -107,8 +107,8 @@
 // autoscaling/v1 shows the CPU alone. Not there yet: authorisation; conversion webhooks, so that a
 // definition with one may serve one version only; webhooks and policies about the subresources scale,
 // binding and eviction, which see the object instead of a Scale or a Binding, or are not asked at all
-// (an eviction); unknown fields that a JSON patch adds; managedFields of what the lab's controllers
-// create; Tables of certificatesigningrequests, flowschemas, ipaddresses, mutatingadmissionpolicies
-// and their bindings, prioritylevelconfigurations, resourceclaims, resourceslices and servicecidrs
-// have name and age only.
+// (an eviction); unknown fields that a JSON patch adds. Tables of certificatesigningrequests,
+// flowschemas, ipaddresses, mutatingadmissionpolicies and their bindings, prioritylevelconfigurations,
+// resourceclaims, resourceslices and servicecidrs have name and age only. The lab's scheduler owns
+// spec.nodeName of what it binds, which nobody owns after a Binding.
 package apiserver

@@ -72,12 +72,14 @@ type Server struct {
 	handler http.Handler
 }
 
-// New returns a server for a cluster, which from now on fills in what objects leave open and refuses what is
-// not valid, see packages defaults and validation; that holds for definitions and the objects of their kinds, too.
+// New returns a server for a cluster, which from now on fills in what objects leave open, refuses what is
+// not valid, see packages defaults and validation, and gives new objects managedFields; that holds for definitions and the
+// objects of their kinds, and for other writers of the cluster, too.
 // It creates the namespaces that every cluster has, and what
 // kube-controller-manager creates in each, where these are missing.
 func New(c *memory.Cluster, o Options) (*Server, error) {
 	s := &Server{cluster: c, schemas: definitions.New(), log: o.Log, bare: o.Bare, ca: o.ca}
+	c.TrackFields()
 	c.Extend(defaults.Hooks())
 	if o.ServiceAccounts {
 		c.Extend(podaccounts.Hooks())

@@ -97,7 +97,7 @@ func (s *Server) newCall(t target, of *resource, w http.ResponseWriter, r *http.
 	if err != nil {
 		return nil, err
 	}
-	c := &call{target: t, ctx: t.context(w, r), of: of, bare: s.bare, ca: s.ca, cluster: s.cluster.Shared().TrackingFields(), schemas: s.schemas, events: &s.events, form: f, w: w, r: r, query: r.URL.Query()}
+	c := &call{target: t, ctx: t.context(w, r), of: of, bare: s.bare, ca: s.ca, cluster: s.cluster.Shared(), schemas: s.schemas, events: &s.events, form: f, w: w, r: r, query: r.URL.Query()}
 	if user := r.Header.Get("Impersonate-User"); user != "" {
 		c.cluster = c.cluster.Impersonate(user)
 	}

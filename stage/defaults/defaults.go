@@ -39,5 +39,8 @@ func Fill(v *memory.Review) error {
 		clear(root)
 		maps.Copy(root, filled)
 	}
+	if v.Resource == daemonSets {
+		countsTemplates(v)
+	}
 	return nil
 }

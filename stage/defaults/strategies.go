@@ -26,21 +26,23 @@ var creations = map[schema.GroupResource][]func(*memory.Review) error{
 	{Resource: "persistentvolumeclaims"}:       {defaultStorageClass},
 	{Group: networking, Resource: "ingresses"}: {defaultIngressClass},
 	{Resource: "persistentvolumes"}:            {phaseTime},
-	{Group: "apps", Resource: "daemonsets"}:    {templateGeneration},
+	daemonSets:                                 {templateGeneration},
 	{Group: "batch", Resource: "jobs"}:         {jobSelector},
 }
 
 // changes are the same for objects that are stored already.
 var changes = map[schema.GroupResource][]func(*memory.Review) error{
-	{Resource: "pods"}:                      {podUpdate},
-	{Resource: "services"}:                  {serviceOfType, clusterIPs},
-	{Group: "apps", Resource: "daemonsets"}: {templateGeneration},
+	{Resource: "pods"}:     {podUpdate},
+	{Resource: "services"}: {serviceOfType, clusterIPs},
+	daemonSets:             {templateGeneration},
 }
 
 const (
 	networking = "networking.k8s.io"
 	scheduling = "scheduling.k8s.io"
 )
+
+var daemonSets = schema.GroupResource{Group: "apps", Resource: "daemonsets"}
 
 // strategies does them. It is a memory.Hooks.Admit.
 func strategies(v *memory.Review) error {
@@ -232,28 +234,41 @@ func phaseTime(v *memory.Review) error {
 	return nil
 }
 
+// templateGenerationKey is the annotation in which v1 has what is a field of a DaemonSet inside
+// kube-apiserver.
+const templateGenerationKey = "deprecated.daemonset.template.generation"
+
+// countsTemplates adds the annotation. Who sends a DaemonSet owns it, as it has been through that form.
+func countsTemplates(v *memory.Review) {
+	if v.New.GetAnnotations()[templateGenerationKey] == "" {
+		annotate(v, templateGenerationKey, "0")
+	}
+}
+
+func annotate(v *memory.Review, key, value string) {
+	old, _ := object.Map(v.New.Object, "metadata", "annotations")
+	annotations := maps.Clone(old)
+	if annotations == nil {
+		annotations = map[string]any{}
+	}
+	annotations[key] = value
+	set(v, "metadata", "annotations", annotations)
+}
+
 // templateGeneration counts the templates that a DaemonSet has had.
 func templateGeneration(v *memory.Review) error {
-	const annotation = "deprecated.daemonset.template.generation"
 	n := int64(1)
 	if v.Old != nil {
-		n, _ = strconv.ParseInt(v.Old.GetAnnotations()[annotation], 10, 64)
+		n, _ = strconv.ParseInt(v.Old.GetAnnotations()[templateGenerationKey], 10, 64)
 		before, _ := object.Map(v.Old.Object, "spec", "template")
 		now, _ := object.Map(v.New.Object, "spec", "template")
 		if !object.DeepEqual(before, now) {
 			n++
 		}
 	}
-	old, _ := object.Map(v.New.Object, "metadata", "annotations")
-	if old[annotation] == strconv.FormatInt(n, 10) || v.Old != nil && n == 0 {
-		return nil
+	if text := strconv.FormatInt(n, 10); v.New.GetAnnotations()[templateGenerationKey] != text {
+		annotate(v, templateGenerationKey, text)
 	}
-	annotations := maps.Clone(old)
-	if annotations == nil {
-		annotations = map[string]any{}
-	}
-	annotations[annotation] = strconv.FormatInt(n, 10)
-	set(v, "metadata", "annotations", annotations)
 	return nil
 }
 

@@ -14,7 +14,8 @@ import (
 // TestBindIsOneWrite holds that a binding assigns the Node and says so in one version of the Pod, which
 // nobody becomes the owner of, and that it is refused as by an API server.
 func TestBindIsOneWrite(t *testing.T) {
-	c := memory.New(memory.Options{}).TrackingFields()
+	c := memory.New(memory.Options{})
+	c.TrackFields()
 	pod := parsed(t, `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default}, spec: {containers: [{name: c, image: i}]}}`)
 	created, err := c.Create(t.Context(), pod, metav1.CreateOptions{FieldManager: "me"})
 	require.NoError(t, err)

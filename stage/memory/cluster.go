@@ -52,7 +52,6 @@ type Cluster struct {
 	*store
 	user   string
 	shared bool
-	tracks bool
 }
 
 // New returns an empty cluster.
@@ -71,7 +70,7 @@ func New(o Options) *Cluster {
 
 // Impersonate returns a handle on the same cluster that writes as another user.
 func (c *Cluster) Impersonate(user string) *Cluster {
-	return &Cluster{store: c.store, user: user, shared: c.shared, tracks: c.tracks}
+	return &Cluster{store: c.store, user: user, shared: c.shared}
 }
 
 // Shared returns a handle on the same cluster whose results, watch events included, are the stored
@@ -80,13 +79,16 @@ func (c *Cluster) Impersonate(user string) *Cluster {
 // nobody has written during the last [Options.History] events are packed, and unpacked when they
 // are read.
 func (c *Cluster) Shared() *Cluster {
-	return &Cluster{store: c.store, user: c.user, shared: true, tracks: c.tracks}
+	return &Cluster{store: c.store, user: c.user, shared: true}
 }
 
-// TrackingFields returns a handle on the same cluster whose creations have managedFields, as those of
-// an API server. Otherwise objects have them from their first server-side apply on.
-func (c *Cluster) TrackingFields() *Cluster {
-	return &Cluster{store: c.store, user: c.user, shared: c.shared, tracks: true}
+// TrackFields gives managedFields to all objects that are created from now on, whoever creates them,
+// as an API server does. Otherwise objects have them from their first server-side apply on. It cannot
+// be taken back.
+func (c *Cluster) TrackFields() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tracks = true
 }
 
 // Now returns the time of the cluster's clock, as objects that are created now have it.

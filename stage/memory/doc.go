@@ -71,8 +71,9 @@
 // What it does in a simpler way:
 //
 //	API server                                  here
-//	managedFields from creation on              from the first apply on; what was there
-//	                                            before belongs to before-first-apply
+//	managedFields from creation on              after Cluster.TrackFields. Otherwise from the first
+//	                                            apply on; what was there before belongs to
+//	                                            before-first-apply
 //	apply: list keys, atomic lists and maps     the keys of strategic merge; lists of
 //	by schema                                   custom kinds are atomic, maps are not
 //	garbage collection, later, and emptying of  within the same write; with Options.LateCollection

@@ -45,6 +45,7 @@ func (s *store) fork() *store {
 		pages:     s.pages,
 		interner:  newInterner(),
 		hooks:     s.hooks,
+		tracks:    s.tracks,
 	}
 	next.tables, next.kinds = to.layout(s)
 	for _, t := range s.tables {

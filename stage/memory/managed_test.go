@@ -84,7 +84,8 @@ func TestCustomListsMergeAsTheirDefinitionSays(t *testing.T) {
 // TestWhatTheServerAddsIsOwnedByNobody holds that hooks which admit come after managedFields, and those
 // that fill in defaults before.
 func TestWhatTheServerAddsIsOwnedByNobody(t *testing.T) {
-	c := memory.New(memory.Options{}).TrackingFields()
+	c := memory.New(memory.Options{})
+	c.TrackFields()
 	add := func(field string) func(*memory.Review) error {
 		return func(v *memory.Review) error { return unstructured.SetNestedField(v.New.Object, "x", "data", field) }
 	}

@@ -37,6 +37,7 @@ type store struct {
 	stamped    time.Time
 	reviewed   Review  // what Options.Admission and hooks see of the current write
 	hooks      []Hooks // in the order in which they were added
+	tracks     bool    // who owns the fields of an object is known from its creation on
 }
 
 func newStore(o Options) *store {

@@ -25,7 +25,6 @@ type request struct {
 	entries *[]any // the managedFields to store, after an apply
 	given   any    // the managedFields that the client sent
 	dryRun  bool
-	tracks  bool    // who owns the fields of an object is known from its creation on
 	decided *Review // the write as those have made it who were asked outside the cluster
 	settled bool    // ... and those have agreed to who are asked last
 	ctx     context.Context
@@ -36,7 +35,7 @@ type request struct {
 
 // write carries out a request and its consequences, such as garbage collection, under one lock.
 func (c *Cluster) write(r request, f func(*request) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
-	r.store, r.User, r.tracks = c.store, c.user, c.tracks
+	r.store, r.User = c.store, c.user
 	if r.manager == "" {
 		r.manager = cmp.Or(c.user, "unknown")
 	}

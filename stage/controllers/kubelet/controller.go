@@ -26,6 +26,7 @@ func Pods(o Options, selects func(pod *unstructured.Unstructured) bool) reconcil
 	return reconcile.Controller{
 		Name: Name, Component: "kubelet", For: kinds.Pod, Indexes: []*reconcile.Index{pods.ByNode}, Watches: []reconcile.Watch{{Kind: kinds.Node, Map: podsOfNode}},
 		Reconcile: control.OnExisting(kinds.Pod, func(c control.Call, pod *unstructured.Unstructured) (reconcile.Result, error) {
+			c.Manager = control.Kubelet
 			name := pods.Of(pod).NodeName()
 			if name == "" || selects != nil && !selects(pod) {
 				return reconcile.Result{}, nil

@@ -39,6 +39,7 @@ func Kubelets() reconcile.Controller {
 	return reconcile.Controller{
 		Name: "kubelet-readiness", For: kinds.Node, When: isReadyAgain, Indexes: []*reconcile.Index{pods.ByNode},
 		Reconcile: control.OnExisting(kinds.Node, func(c control.Call, node *unstructured.Unstructured) (reconcile.Result, error) {
+			c.Manager = control.Kubelet
 			if !readyOf(node).IsTrue() || IsStopped(node) {
 				return reconcile.Result{}, nil
 			}

@@ -17,13 +17,19 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
+func newCall(ctx context.Context, r reconcile.Request) control.Call {
+	c := control.NewCall(ctx, r)
+	c.Manager = control.Scheduler
+	return c
+}
+
 // Bind gives a Pod its Node: it writes spec.nodeName, and the condition PodScheduled=True with the
 // time of the request, and records the Event Scheduled. A Pod that is gone is no error; one that has
 // changed since it was read is a conflict, after which the request is tried again.
 //
 // stage/memory takes this; an API server wants a Binding instead.
 func Bind(ctx context.Context, r reconcile.Request, pod *unstructured.Unstructured, node string) error {
-	c := control.NewCall(ctx, r)
+	c := newCall(ctx, r)
 	bound, err := c.MergePatch(pod, map[string]any{"spec": map[string]any{"nodeName": node}})
 	if err != nil {
 		return control.IgnoreNotFound(err)
@@ -100,7 +106,7 @@ func patchStatus(c control.Call, pod *unstructured.Unstructured, status map[stri
 	if err != nil {
 		return nil, err
 	}
-	o := metav1.PatchOptions{FieldManager: "kube-scheduler"}
+	o := metav1.PatchOptions{FieldManager: control.Scheduler}
 	return c.Client.Patch(c.Context, kinds.Pod, control.NameOf(pod), types.StrategicMergePatchType, data, o, "status")
 }
 

@@ -236,7 +236,7 @@ func (s *scheduler) isResponsibleFor(pod *unstructured.Unstructured) bool {
 }
 
 func (s *scheduler) reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
-	c := control.NewCall(ctx, r)
+	c := newCall(ctx, r)
 	s.takeIn(c)
 	s.queue.flush(c.Now)
 	for range podsPerReconcile {

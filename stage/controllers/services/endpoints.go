@@ -3,7 +3,6 @@ package services
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"strings"
 
@@ -40,19 +39,26 @@ func EndpointSlices() reconcile.Controller {
 		Watches: []reconcile.Watch{
 			{Kind: kinds.Pod, Map: selecting},
 			{Kind: kinds.EndpointSlice},
-			{Kind: kinds.Endpoints, Map: func(_ *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
-				return []types.NamespacedName{control.NameOf(ch.Object())}
-			}},
+			{Kind: kinds.Endpoints, Map: deleted},
 		},
 		Reconcile: func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 			service := r.Cache.Get(kinds.Service, r.Name)
 			if service == nil {
 				delete(tracker, r.Name)
-				return reconcile.Result{}, nil
+				return reconcile.Result{}, deleteEndpoints(control.NewCall(ctx, r), r.Name)
 			}
 			return reconcile.Result{}, reconcileEndpoints(control.NewCall(ctx, r), service, tracker)
 		},
 	}
+}
+
+// deleted is what was deleted by others: Endpoints that somebody changes stay as they are until a Pod
+// changes, as in Kubernetes.
+func deleted(_ *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
+	if ch.New != nil {
+		return nil
+	}
+	return []types.NamespacedName{control.NameOf(ch.Old)}
 }
 
 const (
@@ -87,7 +93,7 @@ func reconcileEndpoints(c control.Call, service *unstructured.Unstructured, trac
 	if err := w.sync(groups); err != nil {
 		return err
 	}
-	return syncEndpoints(c, service, groups)
+	return endpointsWriter{c, service, w.triggerTime}.sync(groups)
 }
 
 func portGroups(service *unstructured.Unstructured, selected []pods.Pod) (groups []*portGroup) {
@@ -169,7 +175,7 @@ func (w *sliceWriter) sync(groups []*portGroup) error {
 
 func newSlice(service *unstructured.Unstructured, ports []any, chunk []pods.Pod) *unstructured.Unstructured {
 	s := control.NewGenerated(kinds.EndpointSlice, service)
-	control.Metadata(s)["labels"] = map[string]any{serviceNameLabel: service.GetName(), managedByLabel: sliceManager}
+	control.Metadata(s)["labels"] = sliceLabels(service)
 	var found []any
 	s.Object["addressType"] = "IPv4"
 	publish := fields.Bool(service.Object, "spec", "publishNotReadyAddresses")
@@ -177,7 +183,7 @@ func newSlice(service *unstructured.Unstructured, ports []any, chunk []pods.Pod)
 		if strings.Contains(podIP(p), ":") {
 			s.Object["addressType"] = "IPv6"
 		}
-		found = append(found, endpoint(p, publish))
+		found = append(found, endpoint(service, p, publish))
 	}
 	if len(found) > 0 {
 		s.Object["endpoints"] = found
@@ -188,7 +194,13 @@ func newSlice(service *unstructured.Unstructured, ports []any, chunk []pods.Pod)
 	return s
 }
 
-func endpoint(p pods.Pod, publish bool) map[string]any {
+func sliceLabels(service *unstructured.Unstructured) map[string]any {
+	labels := labelsOfService(service)
+	labels[serviceNameLabel], labels[managedByLabel] = service.GetName(), sliceManager
+	return labels
+}
+
+func endpoint(service *unstructured.Unstructured, p pods.Pod, publish bool) map[string]any {
 	e := map[string]any{
 		"addresses":  []any{podIP(p)},
 		"conditions": map[string]any{"ready": publish || p.IsReady() && !p.IsTerminating(), "serving": p.IsReady(), "terminating": p.IsTerminating()},
@@ -197,7 +209,7 @@ func endpoint(p pods.Pod, publish bool) map[string]any {
 	if node := p.NodeName(); node != "" {
 		e["nodeName"] = node
 	}
-	if host := fields.String(p.Object, "spec", "hostname"); host != "" && fields.String(p.Object, "spec", "subdomain") != "" {
+	if host := hostname(service, p); host != "" {
 		e["hostname"] = host
 	}
 	return e
@@ -220,81 +232,11 @@ func (w *sliceWriter) write(next *unstructured.Unstructured) error {
 			change[field] = next.Object[field]
 		}
 	}
-	if len(change) == 0 {
+	labels := changedLabels(old, sliceLabels(w.service))
+	if len(change) == 0 && len(labels) == 0 {
 		return nil
 	}
-	var at any // null deletes the annotation
-	if w.triggerTime != "" {
-		at = w.triggerTime
-	}
-	change["metadata"] = map[string]any{"annotations": map[string]any{triggerTimeKey: at}}
+	change["metadata"] = changedMetadata(labels, w.triggerTime)
 	_, err := w.MergePatch(old, change)
 	return err
-}
-
-// syncEndpoints writes the Endpoints object, which has the name of the Service.
-func syncEndpoints(c control.Call, service *unstructured.Unstructured, groups []*portGroup) error {
-	publish := fields.Bool(service.Object, "spec", "publishNotReadyAddresses")
-	var subsets []any
-	for _, g := range groups {
-		if s := subset(g, publish); s != nil {
-			subsets = append(subsets, s)
-		}
-	}
-	old := c.Cache.Get(kinds.Endpoints, control.NameOf(service))
-	if old == nil {
-		e := control.NewObject(kinds.Endpoints, service.GetNamespace(), service.GetName())
-		control.Metadata(e)["ownerReferences"] = []any{control.ControllerRef(service)}
-		if subsets != nil {
-			e.Object["subsets"] = subsets
-		}
-		_, err := c.Create(e)
-		return err
-	}
-	if patch.Equal(fields.Slice(old.Object, "subsets"), subsets) {
-		return nil
-	}
-	change := map[string]any{"subsets": subsets}
-	if subsets == nil {
-		change["subsets"] = nil
-	}
-	_, err := c.MergePatch(old, change)
-	return err
-}
-
-func subset(g *portGroup, publish bool) map[string]any {
-	s := map[string]any{}
-	for _, p := range g.pods {
-		field := "notReadyAddresses"
-		if publish || p.IsReady() && !p.IsTerminating() {
-			field = "addresses"
-		} else if p.IsTerminating() {
-			continue
-		}
-		address := map[string]any{"ip": podIP(p), "targetRef": podRef(p)}
-		if node := p.NodeName(); node != "" {
-			address["nodeName"] = node
-		}
-		s[field] = append(fields.Slice(s, field), address)
-	}
-	if len(s) == 0 {
-		return nil
-	}
-	if len(g.ports) > 0 {
-		s["ports"] = withoutEmptyNames(g.ports)
-	}
-	return s
-}
-
-// withoutEmptyNames leaves out names that are "": Endpoints do, and EndpointSlices do not.
-func withoutEmptyNames(ports []any) []any {
-	bare := make([]any, len(ports))
-	for i, v := range ports {
-		port, _ := object.ToMap(v)
-		if port = maps.Clone(port); port["name"] == "" {
-			delete(port, "name")
-		}
-		bare[i] = port
-	}
-	return bare
 }

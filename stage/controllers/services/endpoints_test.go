@@ -40,3 +40,30 @@ func TestEndpointsListThePodsOfAService(t *testing.T) {
 	require.Len(t, slices, 1)
 	require.Empty(t, slices[0].Object["endpoints"])
 }
+
+// TestEndpointsHaveTheLabelsOfTheirService holds that what lists Pods has the labels of the Service, and
+// that Endpoints have no owner, but go with their Service, and come again.
+func TestEndpointsHaveTheLabelsOfTheirService(t *testing.T) {
+	c := clustertest.New(t, clustertest.Options{Nodes: 1})
+	c.Load(clustertest.Bundle())
+	c.Settle()
+	c.Patch("Service", "web", `{metadata: {labels: {of: user, wrong: "no"}}}`)
+	c.Settle()
+	c.Patch("Service", "web", `{metadata: {labels: {wrong: null}}}`)
+	c.Settle()
+	endpoints, slice := c.Get("Endpoints", "web"), c.List("EndpointSlice", "kubernetes.io/service-name=web")[0]
+	require.Equal(t, map[string]string{"of": "user", "endpoints.kubernetes.io/managed-by": "endpoint-controller"}, endpoints.GetLabels())
+	require.Equal(t, map[string]string{"of": "user", "kubernetes.io/service-name": "web", "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io"}, slice.GetLabels())
+	require.Empty(t, endpoints.GetOwnerReferences())
+	require.Empty(t, endpoints.GetAnnotations(), "the last change was not of a Pod")
+
+	c.Delete("Endpoints", "web")
+	c.Settle()
+	require.Equal(t, endpoints.Object["subsets"], c.Get("Endpoints", "web").Object["subsets"])
+	c.Patch("Service", "web", `{spec: {clusterIP: None}}`)
+	c.Settle()
+	require.Contains(t, c.Get("Endpoints", "web").GetLabels(), "service.kubernetes.io/headless")
+	c.Delete("Service", "web")
+	c.Settle()
+	require.NotContains(t, c.Names("Endpoints", ""), "web")
+}

@@ -18,18 +18,25 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// fieldManager is the field manager of what controllers write.
-const fieldManager = "kube-controller-manager"
+// Field managers of what controllers write.
+const (
+	ControllerManager = "kube-controller-manager"
+	Scheduler         = "kube-scheduler"
+	Kubelet           = "kubelet"
+)
 
 // A Call is a request with its context: where a controller reads and writes while it reconciles one
 // key, and the time.
 type Call struct {
 	reconcile.Request
 	Context context.Context
+	Manager string // the field manager of what is written
 }
 
-// NewCall returns the call of a request.
-func NewCall(ctx context.Context, r reconcile.Request) Call { return Call{Request: r, Context: ctx} }
+// NewCall returns the call of a request, of a controller of kube-controller-manager.
+func NewCall(ctx context.Context, r reconcile.Request) Call {
+	return Call{Request: r, Context: ctx, Manager: ControllerManager}
+}
 
 // OnExisting returns a Controller.Reconcile that calls a function if the object is there. An object
 // that is gone needs nothing: what it owned is garbage-collected.
@@ -48,7 +55,7 @@ func (c Call) Timestamp() string { return fields.FormatTime(c.Now) }
 
 // Create creates an object and returns it as stored.
 func (c Call) Create(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	return c.Client.Create(c.Context, obj, metav1.CreateOptions{FieldManager: fieldManager})
+	return c.Client.Create(c.Context, obj, metav1.CreateOptions{FieldManager: c.Manager})
 }
 
 // Delete deletes an object if the one of its name still has its uid. One that is gone is no error.
@@ -144,7 +151,7 @@ func (c Call) MergePatch(obj *unstructured.Unstructured, change map[string]any) 
 	if err != nil {
 		return nil, err
 	}
-	o := metav1.PatchOptions{FieldManager: fieldManager}
+	o := metav1.PatchOptions{FieldManager: c.Manager}
 	return c.Client.Patch(c.Context, obj.GroupVersionKind(), NameOf(obj), types.MergePatchType, data, o)
 }
 
@@ -161,7 +168,7 @@ func (c Call) WriteStatus(obj *unstructured.Unstructured, status Status, others 
 	if err != nil {
 		return err
 	}
-	o := metav1.PatchOptions{FieldManager: fieldManager}
+	o := metav1.PatchOptions{FieldManager: c.Manager}
 	_, err = c.Client.Patch(c.Context, obj.GroupVersionKind(), NameOf(obj), types.JSONPatchType, data, o, "status")
 	return err
 }

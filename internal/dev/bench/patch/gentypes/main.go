@@ -248,6 +248,8 @@ func (t *types) ref(s openapi) string {
 		return "{}" + t.ref(*s.Values)
 	case len(named.Properties) > 0:
 		return t.write(s.name(), short(s.name()))
+	case named.Type == "object" && named.Values == nil: // such as a RawExtension
+		return atomic
 	}
 	return deduced
 }
