@@ -120,11 +120,12 @@ func (r *Run) lostLease(p *Process) bool {
 	return true
 }
 
-// skew has the clock of a process's machine differ for a while.
+// skew has the clock of a process's machine differ for a while. What is due later by that clock may
+// come as much later as it differs.
 func (r *Run) skew(p *program, f *planned) {
-	lasts := cmp.Or(f.For, 2*time.Minute)
-	r.strikes(f, lasts)
-	p.skew, p.skewed = cmp.Or(f.By, time.Minute), r.sim.Now().Add(lasts)
+	lasts, by := cmp.Or(f.For, 2*time.Minute), cmp.Or(f.By, time.Minute)
+	r.strikes(f, lasts+by.Abs())
+	p.skew, p.skewed = by, r.sim.Now().Add(lasts)
 }
 
 // clock returns the time as the machine of a program has it.

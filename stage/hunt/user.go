@@ -104,7 +104,7 @@ func (r *Run) isApplied(obj *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(r.applied, func(o *unstructured.Unstructured) bool { return nameOfObject(o) == nameOfObject(obj) })
 }
 
-// A pendingAction is tried again each second.
+// A pendingAction is tried again each second, until its end, and not long after the last fault.
 type pendingAction struct {
 	at, end time.Time
 	name    string
@@ -119,7 +119,7 @@ func (r *Run) do(a pendingAction) {
 	again := apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) || apierrors.IsConflict(err)
 	switch {
 	case err == nil:
-	case again && now.Before(a.end):
+	case again && now.Before(r.rest(a.end)):
 		a.at = now.Add(time.Second)
 		r.users = append(r.users, a)
 	default:
@@ -184,7 +184,7 @@ func (r *Run) act(f Fault) error {
 	}
 	r.dropCreation(obj) // of an earlier Recreate, which has not come to it yet
 	_ = r.deleteApplied(policies[f.Policy], obj)
-	r.do(pendingAction{end: r.sim.Now().Add(2 * r.options.Patience), name: "create again", creates: nameOfObject(obj), do: func(u *User) error { return u.createAgain(obj) }})
+	r.do(pendingAction{end: r.sim.Now().Add(2 * r.options.Patience), name: "create again", creates: nameOfObject(obj), do: func(u *User) error { return u.createAgain(number) }})
 	return nil
 }
 
@@ -193,12 +193,13 @@ func (r *Run) dropCreation(obj *unstructured.Unstructured) {
 	r.users = slices.DeleteFunc(r.users, func(a pendingAction) bool { return a.creates == nameOfObject(obj) })
 }
 
-// createAgain creates an object that was deleted.
-func (u *User) createAgain(obj *unstructured.Unstructured) error {
+// createAgain creates an object that was deleted, with what users have changed of it meanwhile.
+func (u *User) createAgain(number int) error {
 	if u.run.deleting {
 		return nil
 	}
-	_, err := u.Cluster().Create(context.Background(), obj.DeepCopy(), metav1.CreateOptions{})
+	obj := u.run.applied[number-1].DeepCopy()
+	_, err := u.Cluster().Create(context.Background(), obj, metav1.CreateOptions{})
 	if err == nil {
 		u.run.tell("user", "creates %s again", nameOfObject(obj))
 	}
