@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -63,8 +64,22 @@ func (r *resource) newTypes() (managedfields.TypeConverter, error) {
 	return managedfields.NewTypeConverter(specs, false)
 }
 
+// objectsOfSubresources are the kinds that only subresources have.
+var objectsOfSubresources = func() map[schema.GroupVersionKind]*resource {
+	all := map[schema.GroupVersionKind]*resource{}
+	for _, kind := range []schema.GroupVersionKind{scales, bindingKind, evictions, tokenRequests} {
+		r := &resource{kind: kind}
+		r.types, all[kind] = sync.OnceValues(r.newTypes), r
+	}
+	return all
+}()
+
 // typesOf returns the types of the fields of a kind; nil if the server does not know it.
 func (s *Server) typesOf(kind schema.GroupVersionKind) managedfields.TypeConverter {
+	if of := objectsOfSubresources[kind]; of != nil {
+		types, _ := of.types() // they are recorded
+		return types
+	}
 	for _, g := range s.kinds.list() {
 		i := slices.IndexFunc(g.resources, func(r *resource) bool { return r.kind == kind })
 		if g.GroupVersion != kind.GroupVersion() || i < 0 {

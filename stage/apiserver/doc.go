@@ -85,14 +85,14 @@
 // schemas of built-in kinds and those of definitions; get, list with pages and selectors, watch with
 // bookmarks of initial events, create, update, all types of patch, delete, deletecollection; JSON, YAML
 // and, for built-in kinds, protobuf; Tables with the columns and cells of kube-apiserver, and
-// PartialObjectMetadata; periodic bookmarks; fieldValidation; definitions, whose objects are pruned, filled in with defaults
-// and validated by their schema, rules in CEL included, as k8s.io/apiextensions-apiserver does it, in
-// several versions without conversion; admission webhooks, as the plugins of k8s.io/apiserver call
-// them, over the network or handed to a handler of the test ([Options].Webhooks);
-// ValidatingAdmissionPolicies, as k8s.io/apiserver decides about them, but that nobody keeps what they
-// have to say to an audit log, and that nobody checks the types of their expressions for their status;
-// the admission plugin ServiceAccount by [Options].ServiceAccounts; managedFields from creation on; dry
-// runs;
+// PartialObjectMetadata; periodic bookmarks; fieldValidation; definitions, whose objects are pruned,
+// filled in with defaults and validated by their schema, rules in CEL included, as
+// k8s.io/apiextensions-apiserver does it, in several versions without conversion; admission webhooks, as
+// the plugins of k8s.io/apiserver call them, over the network or handed to a handler of the test
+// ([Options].Webhooks), and admission policies, as k8s.io/apiserver decides about them, but that nobody
+// keeps what they have to say to an audit log, and that nobody checks the types of their expressions for
+// their status; both also about Scales, Bindings, Evictions and TokenRequests; the admission plugin
+// ServiceAccount by [Options].ServiceAccounts; managedFields from creation on; dry runs;
 // the subresources status, scale, binding, eviction, finalize, approval, and log, which is empty;
 // reviews of access, which allow everything; tokens of ServiceAccounts, which are not signed: a
 // TokenReview knows whose they are, requests are not taken with them.
@@ -105,9 +105,8 @@
 // What is not served is refused: the subresources attach, exec, portforward, proxy,
 // ephemeralcontainers and resize; what package memory does not store. Of HorizontalPodAutoscalers
 // autoscaling/v1 shows the CPU alone. Not there yet: authorisation; conversion webhooks, so that a
-// definition with one may serve one version only; webhooks and policies about the subresources scale,
-// binding and eviction, which see the object instead of a Scale or a Binding, or are not asked at all
-// (an eviction); unknown fields that a JSON patch adds. Tables of certificatesigningrequests,
+// definition with one may serve one version only; server-side apply of a Scale; unknown fields that a JSON
+// patch adds. Tables of certificatesigningrequests,
 // flowschemas, ipaddresses, mutatingadmissionpolicies and their bindings, prioritylevelconfigurations,
 // resourceclaims, resourceslices and servicecidrs have name and age only. The lab's scheduler owns
 // spec.nodeName of what it binds, which nobody owns after a Binding.

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -65,6 +67,39 @@ func TestPoliciesDecide(t *testing.T) {
 	require.NoError(t, create(t, cluster, paint(t, "other", "red")))
 	require.ErrorContains(t, create(t, cluster, paint(t, "more", "blue")), "CREATE of blue")
 	require.ErrorContains(t, create(t, fork, paint(t, "other", "red")), "CREATE of red")
+}
+
+// TestPoliciesAboutSubresources holds that policies see and change the object of a subresource, and not what is
+// stored.
+func TestPoliciesAboutSubresources(t *testing.T) {
+	cluster := memory.New(memory.Options{})
+	client := kubernetes.NewForConfigOrDie(apiserver.Start(t, cluster, apiserver.Options{}))
+	const rule = `matchConstraints: {resourceRules: [{apiGroups: ["", apps], apiVersions: [v1], operations: ["*"], resources: ["*/scale", pods/binding, pods/eviction]}]}`
+	for _, text := range []string{
+		`{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, namespace: default}, spec: {replicas: 1, selector: {matchLabels: {a: b}},
+		  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}`,
+		`{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicy, metadata: {name: least}, spec: {reinvocationPolicy: Never, ` + rule + `,
+		  matchConditions: [{name: few, expression: "request.subResource == 'scale' && object.spec.replicas < 3"}],
+		  mutations: [{patchType: ApplyConfiguration, applyConfiguration: {expression: "Object{spec: Object.spec{replicas: 3}}"}}]}}`,
+		`{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicyBinding, metadata: {name: least}, spec: {policyName: least}}`,
+		`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: most}, spec: {` + rule + `,
+		  validations: [{expression: "request.subResource == 'scale' && object.spec.replicas < 9", messageExpression: "object.kind + ' of ' + request.name"}]}}`,
+		`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: most}, spec: {policyName: most, validationActions: [Deny]}}`,
+	} {
+		require.NoError(t, create(t, cluster, fields(t, text)))
+	}
+	require.NoError(t, create(t, cluster, paint(t, "p", "red")))
+	scale := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: "d", Namespace: "default"}, Spec: autoscalingv1.ScaleSpec{Replicas: 2}}
+	scaled, err := client.AppsV1().Deployments("default").UpdateScale(t.Context(), "d", scale, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	require.EqualValues(t, 3, scaled.Spec.Replicas)
+	scale.Spec.Replicas = 9
+	_, err = client.AppsV1().Deployments("default").UpdateScale(t.Context(), "d", scale, metav1.UpdateOptions{})
+	require.ErrorContains(t, err, "denied request: Scale of d")
+	eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "default"}}
+	require.ErrorContains(t, client.PolicyV1().Evictions("default").Evict(t.Context(), eviction), "denied request: Eviction of p")
+	binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "default"}, Target: corev1.ObjectReference{Kind: "Node", Name: "n"}}
+	require.ErrorContains(t, client.CoreV1().Pods("default").Bind(t.Context(), binding, metav1.CreateOptions{}), "denied request: Binding of p")
 }
 
 // TestPoliciesAreCompiledOnce holds that a request that a policy is about costs no compilation, which

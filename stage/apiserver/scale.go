@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -57,7 +58,7 @@ func (c *call) serveScale(verb string) error {
 	if err != nil {
 		return err
 	}
-	if obj, err = c.rescale(wanted, dryRun); err != nil {
+	if obj, err = c.rescale(scale, wanted, dryRun); err != nil {
 		return err
 	}
 	if scale, err = c.scaleOf(obj); err != nil {
@@ -111,18 +112,39 @@ func patchScale(scale *unstructured.Unstructured, kind types.PatchType, patch []
 	return decodeFields(data, scales, jsonType)
 }
 
+var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
+
 // rescale changes how many replicas an object asks for.
-func (c *call) rescale(scale *unstructured.Unstructured, dryRun []string) (*unstructured.Unstructured, error) {
+func (c *call) rescale(scale, wanted *unstructured.Unstructured, dryRun []string) (*unstructured.Unstructured, error) {
+	change := memory.Scale{Path: c.of.scale.wanted}
+	check := func() (err error) {
+		change.ResourceVersion = wanted.GetResourceVersion()
+		if change.Replicas, err = c.replicasOf(wanted); err != nil {
+			return err
+		}
+		if version := change.ResourceVersion; version != "" && version != scale.GetResourceVersion() {
+			return apierrors.NewConflict(c.resource.GroupResource(), c.name, errModified)
+		}
+		wanted.Object = scale.DeepCopy().Object // the last to be asked see what will be the Scale of the object
+		return unstructured.SetNestedField(wanted.Object, change.Replicas, "spec", "replicas")
+	}
+	if err := c.consult(scale, wanted, dryRun, check); err != nil {
+		return nil, err
+	}
+	return c.cluster.Scale(c.ctx, c.of.kind, c.key(), change, metav1.UpdateOptions{DryRun: dryRun, FieldManager: c.manager("")})
+}
+
+// replicasOf returns how many replicas a Scale asks for.
+func (c *call) replicasOf(scale *unstructured.Unstructured) (int64, error) {
 	wanted, _, err := unstructured.NestedInt64(scale.Object, "spec", "replicas")
 	switch {
 	case err != nil:
-		return nil, badRequest("spec.replicas: %v", err)
+		return 0, badRequest("spec.replicas: %v", err)
 	case wanted < 0 && c.of.definition == nil:
-		return nil, apierrors.NewInvalid(scales.GroupKind(), c.name, field.ErrorList{
+		return 0, apierrors.NewInvalid(scales.GroupKind(), c.name, field.ErrorList{
 			field.Invalid(field.NewPath("spec", "replicas"), wanted, "must be greater than or equal to 0")})
 	}
-	change := memory.Scale{Path: c.of.scale.wanted, Replicas: wanted, ResourceVersion: scale.GetResourceVersion()}
-	return c.cluster.Scale(c.ctx, c.of.kind, c.key(), change, metav1.UpdateOptions{DryRun: dryRun, FieldManager: c.manager("")})
+	return wanted, nil
 }
 
 // scaleOf returns the Scale of an object.

@@ -3,19 +3,24 @@ package apiserver
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
 var (
-	pods       = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
-	endpoints  = schema.GroupVersionKind{Version: "v1", Kind: "Endpoints"}
-	namespaces = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
-	bindings   = schema.GroupVersionResource{Version: "v1", Resource: "bindings"}
+	pods        = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	endpoints   = schema.GroupVersionKind{Version: "v1", Kind: "Endpoints"}
+	namespaces  = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
+	bindingKind = schema.GroupVersionKind{Version: "v1", Kind: "Binding"}
+	evictions   = schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "Eviction"}
+	bindings    = schema.GroupVersionResource{Version: "v1", Resource: "bindings"}
 )
 
 // servedSubresources are those that discovery lists. All others are refused.
@@ -94,19 +99,59 @@ func (s *Server) serveBinding(t target, w http.ResponseWriter, r *http.Request) 
 
 // bind assigns a Pod to a node.
 func (c *call) bind() error {
-	given, err := decode(c.w, c.r, schema.GroupVersionKind{Version: "v1", Kind: "Binding"}, "")
+	given, o, err := c.subobject(bindingKind)
 	if err != nil {
 		return err
 	}
-	c.name = given.GetName()
-	var o metav1.CreateOptions
-	if err := c.options(&o); err != nil {
+	if c.name == "" { // of the resource bindings
+		c.name = given.GetName()
+	}
+	if err := c.consult(nil, given, o.DryRun, func() error { return c.sameName(given) }); err != nil {
 		return err
 	}
 	if err := c.cluster.Bind(c.ctx, c.key(), given, o); err != nil {
 		return err
 	}
 	return c.created()
+}
+
+// subobject reads the object that is created in a subresource.
+func (c *call) subobject(kind schema.GroupVersionKind) (u *unstructured.Unstructured, o metav1.CreateOptions, err error) {
+	if err = c.options(&o); err == nil {
+		u, err = decode(c.w, c.r, kind, strictness(o.FieldValidation))
+	}
+	if err == nil {
+		err = c.placeIn(u)
+	}
+	return u, o, err
+}
+
+// placeIn gives an object the namespace of the path.
+func (c *call) placeIn(u *unstructured.Unstructured) error {
+	switch u.GetNamespace() {
+	case "":
+		u.SetNamespace(c.namespace)
+	case c.namespace:
+	default:
+		return badRequest("the namespace of the provided object does not match the namespace sent on the request")
+	}
+	return nil
+}
+
+func (c *call) sameName(u *unstructured.Unstructured) error {
+	if u.GetName() != c.name {
+		return badRequest("name in URL does not match name in %s object", u.GetKind())
+	}
+	return nil
+}
+
+// consult has policies and webhooks change the object of a subresource, which is not stored, checks it, and
+// asks who has to agree.
+func (c *call) consult(before, next *unstructured.Unstructured, dryRun []string, check func() error) error {
+	return c.cluster.Consult(c.ctx, memory.Consultation{
+		Request:  memory.Request{Kind: c.of.kind, Name: c.key(), Subresource: c.subresource},
+		Resource: c.resource.GroupResource(), DryRun: len(dryRun) > 0, Manager: c.manager(""), Old: before, New: next, Check: check,
+	})
 }
 
 // created answers that a subresource has done what was asked.
@@ -123,20 +168,44 @@ func (c *call) created() error {
 
 // evict deletes a Pod unless a PodDisruptionBudget forbids it.
 func (c *call) evict() error {
-	eviction, err := decode(c.w, c.r, schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "Eviction"}, "")
+	eviction, given, err := c.subobject(evictions)
 	if err != nil {
 		return err
 	}
 	var o metav1.DeleteOptions
-	if given, ok := eviction.Object["deleteOptions"].(map[string]any); ok {
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(given, &o); err != nil {
-			return badRequest("%v", err)
+	check := func() error {
+		if err := c.sameName(eviction); err != nil {
+			return err
 		}
+		o, err = deletionBy(eviction, given.DryRun)
+		return err
+	}
+	if err := c.consult(nil, eviction, given.DryRun, check); err != nil {
+		return err
 	}
 	if err := c.cluster.Evict(c.ctx, c.key(), o); err != nil {
 		return err
 	}
 	return c.created()
+}
+
+// deletionBy returns the options of the deletion that an Eviction asks for. Who asks for a dry run may do so in one
+// of two places.
+func deletionBy(eviction *unstructured.Unstructured, dryRun []string) (o metav1.DeleteOptions, err error) {
+	given, ok := eviction.Object["deleteOptions"].(map[string]any)
+	if !ok {
+		return metav1.DeleteOptions{DryRun: dryRun}, nil
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(given, &o); err != nil {
+		return o, badRequest("%v", err)
+	}
+	switch {
+	case len(o.DryRun) == 0:
+		o.DryRun = dryRun
+	case len(dryRun) > 0 && !slices.Equal(o.DryRun, dryRun):
+		return o, badRequest("Non-matching dry-run options in request and content: %v and %v", dryRun, o.DryRun)
+	}
+	return o, nil
 }
 
 // finalize replaces the finalizers in the spec of a Namespace.

@@ -41,41 +41,57 @@ type claims struct {
 // token answers a TokenRequest of a ServiceAccount. The token is a JSON Web Token that is not signed:
 // it is good for a TokenReview, which says whose it is, and not for requests.
 func (c *call) token() error {
+	u, o, err := c.subobject(tokenRequests)
+	if err != nil {
+		return err
+	}
+	if name := u.GetName(); name != "" && name != c.name {
+		return apierrors.NewInvalid(tokenRequests.GroupKind(), c.name, field.ErrorList{
+			field.Invalid(field.NewPath("metadata", "name"), name, "must match the service account name if specified")})
+	}
 	account, err := c.cluster.Get(c.ctx, accounts, c.key())
 	if err != nil {
 		return err
 	}
-	u, err := decode(c.w, c.r, tokenRequests, "")
-	if err != nil {
+	if err := c.completeToken(u); err != nil {
+		return err
+	}
+	if err := c.consult(nil, u, o.DryRun, nil); err != nil {
 		return err
 	}
 	spec, _, _ := unstructured.NestedMap(u.Object, "spec")
-	if spec == nil {
-		spec = map[string]any{}
-	}
 	audiences, _, _ := unstructured.NestedStringSlice(spec, "audiences")
-	if len(audiences) == 0 {
-		audiences = []string{ownAudience}
-	}
-	seconds, ok, _ := unstructured.NestedInt64(spec, "expirationSeconds")
-	if !ok {
-		seconds = defaultExpiry
-	}
-	if seconds < minExpiry {
-		return apierrors.NewInvalid(tokenRequests.GroupKind(), c.name, field.ErrorList{field.Invalid(field.NewPath("spec", "expirationSeconds"), seconds, "may not specify a duration less than 10 minutes")})
-	}
+	seconds, _, _ := unstructured.NestedInt64(spec, "expirationSeconds")
 	now := c.cluster.Now()
 	expires := now.Add(time.Duration(seconds) * time.Second)
 	text, err := claims{ownAudience, accountPrefix + c.namespace + ":" + c.name, string(account.GetUID()), audiences, now.Unix(), expires.Unix()}.token()
 	if err != nil {
 		return err
 	}
-	spec["expirationSeconds"], spec["audiences"] = seconds, anySlice(audiences)
-	u.SetName(c.name)
-	u.SetNamespace(c.namespace)
 	u.SetCreationTimestamp(metav1.NewTime(now))
-	u.Object["spec"], u.Object["status"] = spec, map[string]any{"token": text, "expirationTimestamp": expires.UTC().Format(time.RFC3339)}
+	u.Object["status"] = map[string]any{"token": text, "expirationTimestamp": expires.UTC().Format(time.RFC3339)}
 	return c.write(http.StatusCreated, u)
+}
+
+// completeToken fills in what a TokenRequest leaves open, and checks it.
+func (c *call) completeToken(u *unstructured.Unstructured) error {
+	spec, _, _ := unstructured.NestedMap(u.Object, "spec")
+	if spec == nil {
+		spec = map[string]any{}
+	}
+	if audiences, _, _ := unstructured.NestedStringSlice(spec, "audiences"); len(audiences) == 0 {
+		spec["audiences"] = []any{ownAudience}
+	}
+	seconds, given, _ := unstructured.NestedInt64(spec, "expirationSeconds")
+	if !given {
+		spec["expirationSeconds"] = int64(defaultExpiry)
+	} else if seconds < minExpiry {
+		return apierrors.NewInvalid(tokenRequests.GroupKind(), "", field.ErrorList{
+			field.Invalid(field.NewPath("spec", "expirationSeconds"), seconds, "may not specify a duration less than 10 minutes")})
+	}
+	u.SetName(c.name)
+	u.Object["spec"] = spec
+	return nil
 }
 
 func anySlice(texts []string) []any {

@@ -36,5 +36,5 @@ func (r *recorder) AddWarning(_, text string) {
 // context is that of the writes of a request.
 func (t target) context(w http.ResponseWriter, r *http.Request) context.Context {
 	ctx := warning.WithWarningRecorder(r.Context(), &recorder{header: w.Header()})
-	return attributes.WithRequest(ctx, attributes.Request{FieldManager: r.URL.Query().Get("fieldManager"), IsCollection: t.verb(r) == "deletecollection"})
+	return attributes.WithRequest(ctx, attributes.Request{FieldManager: r.URL.Query().Get("fieldManager"), IsCollection: t.verb(r) == "deletecollection", Subresource: t.subresource})
 }

@@ -55,6 +55,12 @@ type remoteCall struct {
 
 func (*remoteCall) Error() string { return "a webhook has to be called" }
 
+func (c *remoteCall) add(do func() error) {
+	if do != nil {
+		c.do = append(c.do, do)
+	}
+}
+
 // ask makes the calls, in the order of the hooks.
 func (c *remoteCall) ask() error {
 	for _, do := range c.do {
@@ -200,8 +206,12 @@ func (r *request) confirm(v *Review) *remoteCall {
 	return call
 }
 
-// calls asks the hooks which calls have to be made, nil if there are none.
+// calls asks the hooks which calls have to be made, nil if there are none. Those about the object of a
+// subresource have been made, see Cluster.Consult.
 func (r *request) calls(v *Review, hook func(Hooks) func(*Review) func() error) *remoteCall {
+	if r.special {
+		return nil
+	}
 	call := &remoteCall{}
 	for _, h := range r.hooks {
 		ask := hook(h)
@@ -211,9 +221,7 @@ func (r *request) calls(v *Review, hook func(Hooks) func(*Review) func() error) 
 		if call.review == nil {
 			call.review = v.kept()
 		}
-		if do := ask(call.review); do != nil {
-			call.do = append(call.do, do)
-		}
+		call.add(ask(call.review))
 	}
 	if len(call.do) == 0 {
 		return nil

@@ -233,8 +233,15 @@ func (r *request) taken(root map[string]any) error {
 	if err := r.admits(nil, root); err != nil {
 		return err
 	}
-	if err := r.validate(r.reviewOf(nil, root)); err != nil {
+	v := r.reviewOf(nil, root)
+	if call := r.remote(v); call != nil {
+		return call
+	}
+	if err := r.validate(v); err != nil {
 		return err
+	}
+	if call := r.confirm(v); call != nil {
+		return call
 	}
 	return apierrors.NewAlreadyExists(r.resource(), r.Name.Name)
 }

@@ -64,6 +64,15 @@ var answersOfWebhooks = map[string]func(r *admissionv1.AdmissionRequest, suffix 
 		}
 		return patch(fmt.Sprintf(`[{"op":"add","path":"/data/calls","value":%q}]`, seen.Data["calls"]+suffix))
 	},
+	"/replicas": func(*admissionv1.AdmissionRequest, string) *admissionv1.AdmissionResponse {
+		return patch(`[{"op":"replace","path":"/spec/replicas","value":5}]`)
+	},
+	"/target": func(*admissionv1.AdmissionRequest, string) *admissionv1.AdmissionResponse {
+		return patch(`[{"op":"replace","path":"/target/name","value":"another"}]`)
+	},
+	"/dry": func(*admissionv1.AdmissionRequest, string) *admissionv1.AdmissionResponse {
+		return patch(`[{"op":"add","path":"/deleteOptions","value":{"dryRun":["All"]}}]`)
+	},
 	"/describe": describe,
 }
 

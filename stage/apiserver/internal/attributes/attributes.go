@@ -25,6 +25,7 @@ var namespaceKind = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
 type Request struct {
 	FieldManager string // as it was given, "" if it was not
 	IsCollection bool   // the objects of a collection are deleted
+	Subresource  string // that of the path: a write of an approval is one of the status
 }
 
 type requestKey struct{}
@@ -40,7 +41,7 @@ func requestOf(v *memory.Review) Request {
 	if r, is := v.Context().Value(requestKey{}).(Request); is {
 		return r
 	}
-	return Request{FieldManager: v.Manager}
+	return Request{FieldManager: v.Manager, Subresource: v.Subresource}
 }
 
 // Of describes a write. Its new object may be changed, the old one must not.
@@ -53,8 +54,16 @@ func Of(v *memory.Review) admission.Attributes {
 		before = &unstructured.Unstructured{Object: v.Old.Object}
 	}
 	operation, options := operationOf(v)
-	return admission.NewAttributesRecord(now, before, v.Kind, namespaceOf(v), nameOf(v),
-		v.Resource.WithVersion(v.Kind.Version), v.Subresource, operation, options, v.DryRun, userOf(v))
+	return admission.NewAttributesRecord(now, before, kindOf(v), namespaceOf(v), nameOf(v),
+		v.Resource.WithVersion(v.Kind.Version), requestOf(v).Subresource, operation, options, v.DryRun, userOf(v))
+}
+
+// kindOf returns the kind of the object of a request, which a subresource may have of its own.
+func kindOf(v *memory.Review) schema.GroupVersionKind {
+	if v.New != nil && v.New.GetKind() != v.Kind.Kind {
+		return v.New.GroupVersionKind()
+	}
+	return v.Kind
 }
 
 // nameOf returns the name in a request, "" if the server has made it of generateName, or if objects
@@ -130,8 +139,8 @@ func operationOf(v *memory.Review) (admission.Operation, runtime.Object) {
 func MayMatch(rules []admissionregistration.RuleWithOperations, v *memory.Review) bool {
 	operation, _ := operationOf(v)
 	names := []string{v.Resource.Resource, "*", "*/*"}
-	if v.Subresource != "" {
-		names = []string{v.Resource.Resource + "/" + v.Subresource, "*/" + v.Subresource, v.Resource.Resource + "/*", "*/*"}
+	if sub := requestOf(v).Subresource; sub != "" {
+		names = []string{v.Resource.Resource + "/" + sub, "*/" + sub, v.Resource.Resource + "/*", "*/*"}
 	}
 	return slices.ContainsFunc(rules, func(r admissionregistration.RuleWithOperations) bool {
 		return slices.ContainsFunc(r.Operations, func(o admissionregistration.OperationType) bool {

@@ -95,9 +95,19 @@ func (o objects) EquivalentResourcesFor(r schema.GroupVersionResource, _ string)
 	return all
 }
 
-// KindFor returns the kind of a resource. Only the subresources that a cluster stores are asked for,
-// which have the kind of the resource.
-func (o objects) KindFor(r schema.GroupVersionResource, _ string) schema.GroupVersionKind {
+// ownKinds are the kinds of subresources that have an object of their own.
+var ownKinds = map[string]schema.GroupVersionKind{
+	"scale":    {Group: "autoscaling", Version: "v1", Kind: "Scale"},
+	"binding":  {Version: "v1", Kind: "Binding"},
+	"eviction": {Group: "policy", Version: "v1", Kind: "Eviction"},
+	"token":    {Group: "authentication.k8s.io", Version: "v1", Kind: "TokenRequest"},
+}
+
+// KindFor returns the kind of a resource or of a subresource.
+func (o objects) KindFor(r schema.GroupVersionResource, subresource string) schema.GroupVersionKind {
+	if own, has := ownKinds[subresource]; has {
+		return own
+	}
 	kinds := o.cluster.Kinds()
 	i := slices.IndexFunc(kinds, func(k memory.Kind) bool { return k.GroupVersion() == r.GroupVersion() && k.Resource == r.Resource })
 	if i < 0 {
