@@ -4,8 +4,10 @@ import (
 	"context"
 
 	"github.com/stagecraft-go/stagecraft/stage/player"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 var (
@@ -14,6 +16,8 @@ var (
 	_ player.Sharer       = (*Cluster)(nil)
 	_ player.Impersonator = sharing{}
 	_ player.ValueWriter  = sharing{}
+
+	_ reconcile.StatusWriter = sharing{}
 )
 
 // As is [Cluster.Impersonate] with the signature that package player asks for.
@@ -45,4 +49,23 @@ func (s sharing) CreateValue(ctx context.Context, obj *unstructured.Unstructured
 func (s sharing) PatchValue(_ context.Context, p player.PatchResult, o metav1.PatchOptions) (*unstructured.Unstructured, error) {
 	r := patchRequest(p.Key.GroupVersionKind(), p.Key.NamespacedName(), p.Type, o, p.Subresource)
 	return s.write(r, func(r *request) (*unstructured.Unstructured, error) { return r.patchValue(p) })
+}
+
+// ReplaceStatus stores the status itself.
+func (s sharing) ReplaceStatus(ctx context.Context, obj *unstructured.Unstructured, status map[string]any, o metav1.PatchOptions) (*unstructured.Unstructured, error) {
+	name := types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	r := patchRequest(obj.GroupVersionKind(), name, types.JSONPatchType, o, "status")
+	r.ctx = ctx
+	return s.write(r, func(r *request) (*unstructured.Unstructured, error) {
+		old, err := r.stored()
+		if err != nil {
+			return nil, err
+		}
+		stored := old.object()
+		if obj.GetResourceVersion() != stored.GetResourceVersion() {
+			return nil, r.modified()
+		}
+		r.statusOnly = true
+		return r.replacePatched(old, withField(stored.Object, "status", status))
+	})
 }

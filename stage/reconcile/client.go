@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/timing"
 )
 
@@ -38,6 +39,30 @@ func (c *client) Patch(ctx context.Context, kind schema.GroupVersionKind, name t
 	}
 	got, err := c.transport.Patch(ctx, kind, name, t, data, o, subresources...)
 	return c.observe(got, err, len(o.DryRun) > 0)
+}
+
+// ReplaceStatus sends a JSON patch if the transport does not take values.
+func (c *client) ReplaceStatus(ctx context.Context, obj *unstructured.Unstructured, status map[string]any, o metav1.PatchOptions) (*unstructured.Unstructured, error) {
+	if err := c.wait(timing.Patch); err != nil {
+		return nil, err
+	}
+	got, err := replaceStatus(ctx, c.transport, obj, status, o)
+	return c.observe(got, err, len(o.DryRun) > 0)
+}
+
+func replaceStatus(ctx context.Context, w Writer, obj *unstructured.Unstructured, status map[string]any, o metav1.PatchOptions) (*unstructured.Unstructured, error) {
+	if values, takes := w.(StatusWriter); takes {
+		return values.ReplaceStatus(ctx, obj, status, o)
+	}
+	data, err := object.AppendJSON(nil, []any{
+		map[string]any{"op": "add", "path": "/status", "value": status},
+		map[string]any{"op": "replace", "path": "/metadata/resourceVersion", "value": obj.GetResourceVersion()},
+	})
+	if err != nil {
+		return nil, err
+	}
+	name := types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	return w.Patch(ctx, obj.GroupVersionKind(), name, types.JSONPatchType, data, o, "status")
 }
 
 // wait returns when a request takes effect that is made now.

@@ -140,7 +140,7 @@ func (s *Simulation) newLoops() (loops []*reconcile.Loop) {
 		return nil
 	}
 	if t == nil {
-		return []*reconcile.Loop{reconcile.NewLoop(s.shared, o, s.options.Controllers...)}
+		return []*reconcile.Loop{reconcile.NewLoop(s.cluster.Share(), o, s.options.Controllers...)}
 	}
 	o.Timing, o.Events = &t.Timing, o.Events || t.Events
 	var order []string
@@ -153,7 +153,7 @@ func (s *Simulation) newLoops() (loops []*reconcile.Loop) {
 		processes[process] = append(processes[process], c)
 	}
 	for _, process := range order {
-		loops = append(loops, reconcile.NewLoop(s.shared, o, processes[process]...))
+		loops = append(loops, reconcile.NewLoop(s.cluster.Share(), o, processes[process]...))
 	}
 	return loops
 }

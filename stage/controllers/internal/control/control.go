@@ -161,6 +161,15 @@ func (c Call) WriteStatus(obj *unstructured.Unstructured, status Status, others 
 	if len(others) == 0 && patch.Equal(obj.Object["status"], map[string]any(status)) {
 		return nil
 	}
+	o := metav1.PatchOptions{FieldManager: c.Manager}
+	if w, takes := c.Client.(reconcile.StatusWriter); takes && len(others) == 0 {
+		values, err := object.Plain(status)
+		if err != nil {
+			return err
+		}
+		_, err = w.ReplaceStatus(c.Context, obj, values.(map[string]any), o)
+		return err
+	}
 	data, err := object.AppendJSON(nil, append(others,
 		map[string]any{"op": "add", "path": "/status", "value": map[string]any(status)},
 		map[string]any{"op": "replace", "path": "/metadata/resourceVersion", "value": obj.GetResourceVersion()},
@@ -168,7 +177,6 @@ func (c Call) WriteStatus(obj *unstructured.Unstructured, status Status, others 
 	if err != nil {
 		return err
 	}
-	o := metav1.PatchOptions{FieldManager: c.Manager}
 	_, err = c.Client.Patch(c.Context, obj.GroupVersionKind(), NameOf(obj), types.JSONPatchType, data, o, "status")
 	return err
 }
