@@ -1,17 +1,23 @@
 package memory_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/stage/memory"
-	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
+
+// statusWriter is that of package reconcile.
+type statusWriter interface {
+	ReplaceStatus(ctx context.Context, obj *unstructured.Unstructured, status map[string]any, o metav1.PatchOptions) (*unstructured.Unstructured, error)
+}
 
 // TestReplaceStatusIsAPatch holds that a status that is written as values leaves what the same patch leaves,
 // is traced as such, and is refused as it is.
@@ -34,7 +40,7 @@ func TestReplaceStatusIsAPatch(t *testing.T) {
 		}
 		if i == 1 {
 			write = func() error {
-				_, err := c.Share().(reconcile.StatusWriter).ReplaceStatus(t.Context(), created, status, metav1.PatchOptions{FieldManager: "kubelet"})
+				_, err := c.Share().(statusWriter).ReplaceStatus(t.Context(), created, status, metav1.PatchOptions{FieldManager: "kubelet"})
 				return err
 			}
 		}

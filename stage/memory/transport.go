@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/stagecraft-go/stagecraft/stage/player"
-	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,15 +15,13 @@ var (
 	_ player.Sharer       = (*Cluster)(nil)
 	_ player.Impersonator = sharing{}
 	_ player.ValueWriter  = sharing{}
-
-	_ reconcile.StatusWriter = sharing{}
 )
 
 // As is [Cluster.Impersonate] with the signature that package player asks for.
 func (c *Cluster) As(user string) player.Writer { return c.Impersonate(user) }
 
 // Share is [Cluster.Shared] with the signature that package player asks for. The result is also a
-// [player.ValueWriter].
+// [player.ValueWriter], and a StatusWriter of package reconcile.
 func (c *Cluster) Share() player.Transport { return sharing{c.Shared()} }
 
 // sharing has the methods of a [player.ValueWriter]. If Cluster itself had them, a player would
