@@ -69,10 +69,12 @@ func TestUnknownFieldsOfPatches(t *testing.T) {
 	require.NoError(t, patch(types.StrategicMergePatchType, `{"$setElementOrder/x":[],"data":{"e":"f"}}`, "Ignore"))
 	require.ErrorContains(t, patch(types.ApplyYAMLPatchType, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"dat":{"a":"b"}}`, "Ignore"),
 		`failed to create typed patch object (/c; /v1, Kind=ConfigMap): .dat: field not declared in schema`)
+	require.ErrorContains(t, patch(types.JSONPatchType, `[{"op":"add","path":"/dat","value":{"a":"c"}}]`, "Strict"), `strict decoding error: unknown field "dat"`)
+	require.NoError(t, patch(types.JSONPatchType, `[{"op":"add","path":"/dat","value":{"a":"c"}},{"op":"add","path":"/data/g","value":"h"}]`, "Ignore"))
 	list, err := cluster.List(t.Context(), schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, "default", metav1.ListOptions{FieldSelector: "metadata.name=c"})
 	require.NoError(t, err)
 	require.NotContains(t, list.Items[0].Object, "dat")
-	require.Subset(t, list.Items[0].Object["data"], map[string]any{"a": "d", "e": "f"})
+	require.Subset(t, list.Items[0].Object["data"], map[string]any{"a": "d", "e": "f", "g": "h"})
 }
 
 // TestOpenAPIv2 holds that the document of v2 can be read as protobuf, and follows definitions.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,11 +16,13 @@ import (
 )
 
 // checkFields looks for fields in a patch that the kind does not have. They are
-// refused, or told in headers, and left out of the patch. The operations of a JSON patch and those
-// that strategic patches write as $… are left as they are.
+// refused, or told in headers, and left out of the patch. What strategic patches write as $… is left as it is.
 func (c *call) checkFields(kind types.PatchType, data []byte, validation string) ([]byte, error) {
-	if kind == types.JSONPatchType || !c.of.hasProtobuf() && c.of.definition == nil || c.subresource == "scale" {
+	if !c.of.hasProtobuf() && c.of.definition == nil || c.subresource == "scale" {
 		return data, nil
+	}
+	if kind == types.JSONPatchType {
+		return c.checkSteps(data, validation)
 	}
 	text := data
 	if kind == types.ApplyYAMLPatchType {
@@ -60,6 +63,60 @@ func (c *call) checkFields(kind types.PatchType, data []byte, validation string)
 		}
 	}
 	return json.Marshal(fields)
+}
+
+// checkSteps looks for such fields in what a JSON patch makes of the object. Steps that remove them again
+// are added to the patch.
+func (c *call) checkSteps(data []byte, validation string) ([]byte, error) {
+	patched, ok := c.patchedBy(data)
+	var fields map[string]any
+	if !ok || utiljson.Unmarshal(patched, &fields) != nil || fields == nil {
+		return data, nil // the cluster refuses it
+	}
+	faults, err := c.unknownFields(fields, patched)
+	if err != nil || len(faults) == 0 {
+		return data, nil
+	}
+	if validation == metav1.FieldValidationStrict {
+		return nil, notStrict(string(patched), runtime.NewStrictDecodingError(faults))
+	}
+	if err := strictness(validation).report(c.w, runtime.NewStrictDecodingError(faults), c.of.kind); err != nil || c.of.definition != nil {
+		return data, err // the cluster drops those of custom kinds
+	}
+	var steps []any
+	if err := json.Unmarshal(data, &steps); err != nil {
+		return data, nil
+	}
+	for _, fault := range faults {
+		if m := unknownField.FindStringSubmatch(fault.Error()); m != nil {
+			steps = append(steps, map[string]any{"op": "remove", "path": pointer(m[1])})
+		}
+	}
+	return json.Marshal(steps)
+}
+
+// patchedBy is the object of the path after a JSON patch, as JSON; false if it cannot be told.
+func (c *call) patchedBy(data []byte) ([]byte, bool) {
+	before := c.stored()
+	if before == nil || c.of.storage != c.of.kind {
+		return nil, false
+	}
+	text, err := json.Marshal(before.Object)
+	if err != nil {
+		return nil, false
+	}
+	steps, err := jsonpatch.DecodePatch(data)
+	if err != nil {
+		return nil, false
+	}
+	patched, err := steps.Apply(text)
+	return patched, err == nil
+}
+
+// pointer is a path such as spec.containers[0].imag as a JSON pointer.
+func pointer(path string) string {
+	path = strings.NewReplacer("~", "~0", "/", "~1", "]", "").Replace(path)
+	return "/" + strings.NewReplacer(".", "/", "[", "/").Replace(path)
 }
 
 var unknownField = regexp.MustCompile(`^unknown field "(.*)"$`)
