@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/watch"
 	appsapply "k8s.io/client-go/applyconfigurations/apps/v1"
+	autoscaling "k8s.io/client-go/applyconfigurations/autoscaling/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -280,6 +281,13 @@ func TestWorkloadsAreScaled(t *testing.T) {
 	web, err := deployments.Get(t.Context(), "web", metav1.GetOptions{})
 	require.NoError(t, err)
 	require.EqualValues(t, 3, web.Status.ReadyReplicas)
+
+	applied := autoscaling.Scale().WithName("web").WithNamespace("default").WithSpec(autoscaling.ScaleSpec().WithReplicas(4))
+	_, err = deployments.ApplyScale(t.Context(), "web", applied, metav1.ApplyOptions{FieldManager: "me"})
+	require.True(t, apierrors.IsConflict(err), "somebody else owns it: %v", err)
+	scale, err = deployments.ApplyScale(t.Context(), "web", applied, metav1.ApplyOptions{FieldManager: "me", Force: true})
+	require.NoError(t, err)
+	require.EqualValues(t, 4, scale.Spec.Replicas)
 }
 
 func TestUnknownResourcesAreNotFound(t *testing.T) {

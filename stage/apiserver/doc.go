@@ -105,7 +105,7 @@
 // What is not served is refused: the subresources attach, exec, portforward, proxy,
 // ephemeralcontainers and resize; what package memory does not store. Of HorizontalPodAutoscalers
 // autoscaling/v1 shows the CPU alone. Not there yet: authorisation; conversion webhooks, so that a
-// definition with one may serve one version only; server-side apply of a Scale. Tables of certificatesigningrequests,
+// definition with one may serve one version only. Tables of certificatesigningrequests,
 // flowschemas, ipaddresses, mutatingadmissionpolicies and their bindings, prioritylevelconfigurations,
 // resourceclaims, resourceslices and servicecidrs have name and age only. The lab's scheduler owns
 // spec.nodeName of what it binds, which nobody owns after a Binding.

@@ -54,11 +54,11 @@ func (c *call) serveScale(verb string) error {
 	if verb == "get" {
 		return c.write(http.StatusOK, scale)
 	}
-	wanted, dryRun, err := c.wantedScale(verb, scale)
+	wanted, err := c.wantedScale(verb, scale)
 	if err != nil {
 		return err
 	}
-	if obj, err = c.rescale(scale, wanted, dryRun); err != nil {
+	if obj, err = c.rescale(scale, wanted); err != nil {
 		return err
 	}
 	if scale, err = c.scaleOf(obj); err != nil {
@@ -67,22 +67,51 @@ func (c *call) serveScale(verb string) error {
 	return c.write(http.StatusOK, scale)
 }
 
+// A wantedScale is a Scale as a request asks for it, and how.
+type wantedScale struct {
+	*unstructured.Unstructured
+	options      metav1.UpdateOptions
+	apply, force bool
+}
+
 // wantedScale reads the Scale of an update, or patches the present one.
-func (c *call) wantedScale(verb string, scale *unstructured.Unstructured) (*unstructured.Unstructured, []string, error) {
+func (c *call) wantedScale(verb string, scale *unstructured.Unstructured) (w wantedScale, err error) {
 	if verb == "update" {
-		var o metav1.UpdateOptions
-		if err := c.options(&o); err != nil {
-			return nil, nil, err
+		if err = c.options(&w.options); err == nil {
+			w.Unstructured, err = decode(c.w, c.r, scales, strictness(w.options.FieldValidation))
 		}
-		given, err := decode(c.w, c.r, scales, strictness(o.FieldValidation))
-		return given, o.DryRun, err
+		w.options.FieldManager = c.manager(w.options.FieldManager)
+		return w, err
 	}
 	o, kind, patch, err := c.patchBody()
 	if err != nil {
-		return nil, nil, err
+		return w, err
 	}
-	patched, err := patchScale(scale, kind, patch)
-	return patched, o.DryRun, err
+	w.options = metav1.UpdateOptions{DryRun: o.DryRun, FieldManager: o.FieldManager}
+	if w.apply, w.force = kind == types.ApplyYAMLPatchType, o.Force != nil && *o.Force; w.apply {
+		patch, err = appliedScale(patch)
+		kind = types.MergePatchType
+	}
+	if err == nil {
+		w.Unstructured, err = patchScale(scale, kind, patch)
+	}
+	return w, err
+}
+
+// appliedScale is a configuration of a Scale as a merge patch.
+func appliedScale(config []byte) ([]byte, error) {
+	given, err := readFields(config, scales, yamlType)
+	if err != nil {
+		return nil, err
+	}
+	if given.GroupVersionKind() != scales {
+		return nil, badRequest("invalid object type: %s", given.GroupVersionKind())
+	}
+	replicas, has, err := unstructured.NestedInt64(given.Object, "spec", "replicas")
+	if err != nil || !has {
+		return nil, badRequest("a Scale that is applied must have spec.replicas here")
+	}
+	return json.Marshal(map[string]any{"spec": map[string]any{"replicas": replicas}})
 }
 
 // patchScale patches a Scale. It has no lists, so a strategic merge is a merge.
@@ -115,11 +144,11 @@ func patchScale(scale *unstructured.Unstructured, kind types.PatchType, patch []
 var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
 
 // rescale changes how many replicas an object asks for.
-func (c *call) rescale(scale, wanted *unstructured.Unstructured, dryRun []string) (*unstructured.Unstructured, error) {
-	change := memory.Scale{Path: c.of.scale.wanted}
+func (c *call) rescale(scale *unstructured.Unstructured, wanted wantedScale) (*unstructured.Unstructured, error) {
+	change := memory.Scale{Path: c.of.scale.wanted, Apply: wanted.apply, Force: wanted.force}
 	check := func() (err error) {
 		change.ResourceVersion = wanted.GetResourceVersion()
-		if change.Replicas, err = c.replicasOf(wanted); err != nil {
+		if change.Replicas, err = c.replicasOf(wanted.Unstructured); err != nil {
 			return err
 		}
 		if version := change.ResourceVersion; version != "" && version != scale.GetResourceVersion() {
@@ -128,10 +157,10 @@ func (c *call) rescale(scale, wanted *unstructured.Unstructured, dryRun []string
 		wanted.Object = scale.DeepCopy().Object // the last to be asked see what will be the Scale of the object
 		return unstructured.SetNestedField(wanted.Object, change.Replicas, "spec", "replicas")
 	}
-	if err := c.consult(scale, wanted, dryRun, check); err != nil {
+	if err := c.consult(scale, wanted.Unstructured, wanted.options.DryRun, check); err != nil {
 		return nil, err
 	}
-	return c.cluster.Scale(c.ctx, c.of.kind, c.key(), change, metav1.UpdateOptions{DryRun: dryRun, FieldManager: c.manager("")})
+	return c.cluster.Scale(c.ctx, c.of.kind, c.key(), change, wanted.options)
 }
 
 // replicasOf returns how many replicas a Scale asks for.

@@ -15,6 +15,7 @@ type Scale struct {
 	Path            []string // where the object has how many replicas it asks for, not empty
 	Replicas        int64
 	ResourceVersion string // of the object, "" for any
+	Apply, Force    bool   // by server-side apply, which then has no ResourceVersion
 }
 
 // Scale changes how many replicas an object asks for, as the subresource scale of an API server does,
@@ -28,10 +29,16 @@ func (c *Cluster) Scale(ctx context.Context, gvk schema.GroupVersionKind, name t
 		dryRun:  len(o.DryRun) > 0,
 		special: true,
 	}
+	if s.Apply {
+		r.Verb = "apply"
+	}
 	return c.write(r, func(r *request) (*unstructured.Unstructured, error) {
 		old, err := r.stored()
 		if err != nil {
 			return nil, err
+		}
+		if s.Apply {
+			return r.applyScale(old, s)
 		}
 		next := withFieldAt(old.object().Object, s.Path, s.Replicas)
 		if s.ResourceVersion != "" {
@@ -39,6 +46,18 @@ func (c *Cluster) Scale(ctx context.Context, gvk schema.GroupVersionKind, name t
 		}
 		return r.replace(old, next)
 	})
+}
+
+// applyScale applies a configuration that has nothing but the replicas.
+func (r *request) applyScale(old *record, s Scale) (*unstructured.Unstructured, error) {
+	before := old.object().Object
+	config := withFieldAt(map[string]any{"apiVersion": before["apiVersion"], "kind": before["kind"], "metadata": map[string]any{"name": r.Name.Name}}, s.Path, s.Replicas)
+	next, entries, err := r.writer(before).Apply(before, config, s.Force)
+	if err != nil {
+		return nil, answer(err)
+	}
+	r.entries = &entries
+	return r.replace(old, withMetadata(next))
 }
 
 // withFieldAt is a copy of a map with a field at a path.
