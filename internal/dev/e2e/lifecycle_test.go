@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -244,14 +243,8 @@ func TestPodsGoWithinTheirGrace(t *testing.T) {
 func TestWorkloads(t *testing.T) {
 	t.Parallel()
 	p := ownPlane(t)
-	c, err := p.StartControllers()
-	if errors.Is(err, os.ErrNotExist) {
-		t.Skip("no controllers beside kube-apiserver:", err)
-	}
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, c.Stop()) })
-	cluster, err := kube.NewForConfig(p.Config())
-	require.NoError(t, err)
+	startControllers(t, p)
+	cluster := clusterOf(t, p)
 	volumes := presets.Volumes()
 	for _, obj := range volumes.OtherObjects() {
 		_, err := cluster.Create(t.Context(), obj, metav1.CreateOptions{})

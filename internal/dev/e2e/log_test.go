@@ -25,7 +25,7 @@ import (
 // simulation, for the same metrics.
 func TestLogOfARealCluster(t *testing.T) {
 	cluster := newCluster(t)
-	startControllers(t)
+	startControllers(t, plane)
 	playNodes(t, cluster, 2)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: log}}")
 

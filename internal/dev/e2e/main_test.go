@@ -59,21 +59,26 @@ func run(m *testing.M) int {
 // time.
 func parallelTests() error {
 	flag.Parse()
-	return flag.Set("test.parallel", "64")
+	return flag.Set("test.parallel", "8")
 }
 
 func newCluster(t testing.TB) *kube.Cluster {
 	t.Helper()
-	c, err := kube.NewForConfig(plane.Config())
+	return clusterOf(t, plane)
+}
+
+func clusterOf(t testing.TB, p *controlplane.Plane) *kube.Cluster {
+	t.Helper()
+	c, err := kube.NewForConfig(p.Config())
 	require.NoError(t, err)
 	return c
 }
 
-// startControllers starts kube-controller-manager and kube-scheduler for the time of a test.
+// startControllers starts kube-controller-manager and kube-scheduler of a control plane for the time of a test.
 // Directories of setup-envtest do not have them: the test is skipped.
-func startControllers(t *testing.T) {
+func startControllers(t *testing.T, p *controlplane.Plane) {
 	t.Helper()
-	c, err := plane.StartControllers()
+	c, err := p.StartControllers()
 	if errors.Is(err, os.ErrNotExist) {
 		t.Skip("no controllers beside kube-apiserver:", err)
 	}

@@ -39,7 +39,7 @@ func TestRecordings(t *testing.T) {
 		t.Skip("a matter of timing: make e2e, or -replay")
 	}
 	cluster := newCluster(t)
-	startControllers(t)
+	startControllers(t, plane)
 	playNodes(t, cluster, 2, recording.Kubelet())
 	scripts, err := filepath.Glob("testdata/scripts/*.yaml")
 	require.NoError(t, err)

@@ -22,7 +22,7 @@ var (
 // with the presets in place of a kubelet.
 func TestPresetsPlayTheKubelet(t *testing.T) {
 	cluster := newCluster(t)
-	startControllers(t)
+	startControllers(t, plane)
 	playNodes(t, cluster, 1, presets.PodFast())
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: presets}}")
 	create(t, cluster, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: presets},

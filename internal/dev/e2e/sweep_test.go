@@ -17,7 +17,7 @@ import (
 // whose Pods are played, and each Pod gets the arguments of another part.
 func TestSweepAsAnIndexedJob(t *testing.T) {
 	cluster := newCluster(t)
-	startControllers(t)
+	startControllers(t, plane)
 	playNodes(t, cluster, 2, presets.PodFast())
 	text, err := os.ReadFile("../../../examples/simulator/sweep.job.yaml")
 	require.NoError(t, err)

@@ -96,7 +96,7 @@ func clients(t *testing.T, config *rest.Config) map[string]wait.Lister {
 // client.
 func TestWaitForWorkloads(t *testing.T) {
 	cluster := newCluster(t)
-	startControllers(t)
+	startControllers(t, plane)
 	playNodes(t, cluster, 1, presets.PodFast())
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: workloads}}")
 	refs := []wait.Ref{refTo(deploymentKind, "workloads", "web"), refTo(jobKind, "workloads", "work")}

@@ -20,7 +20,7 @@ import (
 
 // timeout is how long the control plane may take for anything. The machine may be busy, with
 // several control planes for the tests of faults.
-const timeout = time.Minute
+const timeout = 3 * time.Minute
 
 // eventually waits until f returns true, because of what other processes do.
 func eventually(t testing.TB, what string, f func() bool) {
