@@ -3,6 +3,7 @@ package hunt_test
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -146,4 +147,27 @@ func TestTheSameWithAnyNumberOfWorkers(t *testing.T) {
 func TestTimeTravel(t *testing.T) {
 	out := play(t, statusAsMemory(true), "fault crash-after operator store default/a update Store/status #1 behind=1\n")
 	require.Equal(t, "the same end", out.Findings[0].Check)
+}
+
+// TestHuntsCollectLess: Go collects garbage less often during a hunt, and as before after it.
+func TestHuntsCollectLess(t *testing.T) {
+	t.Setenv("GOGC", "")
+	percent := func() int {
+		now := debug.SetGCPercent(100)
+		debug.SetGCPercent(now)
+		return now
+	}
+	before, during := percent(), 0
+	hunt.Test(t, mutantOptions(1), func(r *hunt.Run) {
+		during = percent()
+		statusAsMemory(false)(r)
+	})
+	require.Equal(t, 400, during)
+	require.Equal(t, before, percent())
+	t.Setenv("GOGC", "50")
+	hunt.Test(t, mutantOptions(1), func(r *hunt.Run) {
+		during = percent()
+		statusAsMemory(false)(r)
+	})
+	require.Equal(t, before, during, "whoever sets GOGC decides")
 }

@@ -22,13 +22,13 @@ var uncompared = map[string]bool{"Event": true, "Lease": true, "Node": true, "Co
 var unstable = map[string]bool{
 	"resourceVersion": true, "managedFields": true, "creationTimestamp": true, "generation": true, "nodeName": true,
 	"podIP": true, "podIPs": true, "hostIP": true, "hostIPs": true, "containerID": true, "clusterIP": true, "clusterIPs": true,
-	"nodePort": true, "deployment.kubernetes.io/revision": true, "deployment.kubernetes.io/revision-history": true,
+	"nodePort": true, "deployment.kubernetes.io/revision": true, "deployment.kubernetes.io/revision-history": true, "collisionCount": true,
 }
 
 // Masked returns what is not compared between the end of a run and that of its twin: kinds, and
 // fields at any depth. Beside, conditions are in any order, times count as equal, an observedGeneration is current or not, uids
-// and generated names are compared by what they stand for, and ReplicaSets of Deployments without
-// replicas are left out.
+// and generated names are compared by what they stand for, hashes of templates and revisions count as
+// equal, also within names, and ReplicaSets of Deployments without replicas are left out.
 func Masked() (kinds, fields []string) {
 	return slices.Sorted(maps.Keys(uncompared)), slices.Sorted(maps.Keys(unstable))
 }
@@ -38,7 +38,7 @@ type canon struct {
 	ignore map[string]bool
 	uids   map[string]string // names of objects, by uid
 	names  map[string]string // names without what was generated
-	hashes []string          // of templates, if they are ignored; names have them, too
+	hashes []string          // of templates and revisions, after a hyphen as in names
 }
 
 // A State is that of a cluster, comparable with those of other clusters, see [Masked].
@@ -60,17 +60,15 @@ func (r *Run) state() map[string]any { return stateOf(r.shared, r.options.Ignore
 
 func stateOf(cluster *memory.Cluster, ignore []string, initial map[types.UID]bool) map[string]any {
 	var objs []*unstructured.Unstructured
+	c := canon{ignore: map[string]bool{}, uids: map[string]string{}, names: map[string]string{}}
 	for o := range cluster.All() {
+		c.learnHash(o)
 		if !uncompared[o.GetKind()] && !isOldReplicaSet(o) && !initial[o.GetUID()] {
 			objs = append(objs, o)
 		}
 	}
-	c := canon{ignore: map[string]bool{}, uids: map[string]string{}, names: map[string]string{}}
 	for _, path := range ignore {
 		c.ignore[path] = true
-	}
-	if c.ignore[templateHash] {
-		c.hashes = hashesOf(objs)
 	}
 	for _, o := range objs {
 		c.learn(o)
@@ -89,17 +87,22 @@ func stateOf(cluster *memory.Cluster, ignore []string, initial map[types.UID]boo
 	return ranked(state, groups)
 }
 
-// templateHash is the label with the hash of a ReplicaSet's template, which is part of names. It has
-// another value if the name that follows from it was taken, by an object that was about to go.
-const templateHash = "pod-template-hash"
+// templateHash and revisionHash are the labels with the hash of a ReplicaSet's template and of a
+// ControllerRevision, which are parts of names. The same template has another hash if the name that
+// follows from it was taken, by an object that was about to go: then a collision is counted.
+const (
+	templateHash = "pod-template-hash"
+	revisionHash = "controller-revision-hash"
+)
 
-func hashesOf(objs []*unstructured.Unstructured) (hashes []string) {
-	for _, o := range objs {
-		if h := o.GetLabels()[templateHash]; h != "" && !slices.Contains(hashes, h) {
-			hashes = append(hashes, h)
+func (c *canon) learnHash(o *unstructured.Unstructured) {
+	labels := o.GetLabels()
+	for _, label := range []string{templateHash, revisionHash} {
+		hash := "-" + labels[label][strings.LastIndexByte(labels[label], '-')+1:] // that of a StatefulSet's Pod is a name
+		if hash != "-" && !slices.Contains(c.hashes, hash) {
+			c.hashes = append(c.hashes, hash)
 		}
 	}
-	return hashes
 }
 
 func must(b []byte, err error) []byte {
@@ -135,7 +138,7 @@ func (c canon) learn(o *unstructured.Unstructured) {
 	if prefix := o.GetGenerateName(); prefix != "" && strings.HasPrefix(o.GetName(), prefix) && !isOrdinal(o.GetName()[len(prefix):]) {
 		c.names[o.GetName()] = c.text(prefix) + "?"
 	}
-	if base, ok := strings.CutSuffix(o.GetName(), "-"+o.GetLabels()[templateHash]); ok && len(c.hashes) > 0 {
+	if base, ok := strings.CutSuffix(o.GetName(), "-"+o.GetLabels()[templateHash]); ok {
 		c.names[o.GetName()] = base + "-?"
 	}
 	c.uids[string(o.GetUID())] = "uid of " + o.GetKind() + " " + c.place(o)
@@ -222,8 +225,11 @@ func (c canon) text(s string) string {
 	case len(s) >= 20 && s[4] == '-' && s[10] == 'T' && s[len(s)-1] == 'Z':
 		return "a time"
 	}
-	for _, h := range c.hashes {
-		s = strings.ReplaceAll(s, h, "hash")
+	for _, hash := range c.hashes {
+		if s == hash[1:] {
+			return "hash"
+		}
+		s = strings.ReplaceAll(s, hash, "-hash")
 	}
 	return s
 }
