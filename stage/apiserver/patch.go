@@ -66,7 +66,7 @@ func (c *call) patchBody() (o metav1.PatchOptions, kind types.PatchType, data []
 		return o, "", nil, err
 	}
 	if kind == types.ApplyYAMLPatchType {
-		err = c.checkApplied(data, o.FieldValidation)
+		err = c.checkYAML(data, o.FieldValidation)
 	}
 	if err == nil {
 		data, err = c.checkFields(kind, data, o.FieldValidation)
@@ -78,10 +78,9 @@ func (c *call) patchBody() (o metav1.PatchOptions, kind types.PatchType, data []
 	return o, kind, data, err
 }
 
-// checkApplied checks that what is applied has the name of the path, and each field once.
-func (c *call) checkApplied(data []byte, validation string) error {
-	var given metav1.PartialObjectMetadata
-	if err := yaml.Unmarshal(data, &given); err != nil {
+// checkYAML checks that what is applied is YAML and has each field once.
+func (c *call) checkYAML(data []byte, validation string) error {
+	if err := yaml.Unmarshal(data, &metav1.PartialObjectMetadata{}); err != nil {
 		return badRequest("error decoding YAML: %v", err)
 	}
 	if err := yaml.UnmarshalStrict(data, &map[string]any{}); err != nil && validation != metav1.FieldValidationIgnore {
@@ -90,13 +89,7 @@ func (c *call) checkApplied(data []byte, validation string) error {
 		}
 		warn(c.w, err.Error())
 	}
-	switch given.Name {
-	case c.name:
-		return nil
-	case "":
-		return badRequest("the name of the object (%s based on URL) was undeterminable: name must be provided", c.name)
-	}
-	return badRequest("the name of the object (%s) does not match the name on the URL (%s)", given.Name, c.name)
+	return nil
 }
 
 // patchTypes are the types of patches that a kind can take.

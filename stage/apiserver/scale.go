@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -89,7 +90,7 @@ func (c *call) wantedScale(verb string, scale *unstructured.Unstructured) (w wan
 	}
 	w.options = metav1.UpdateOptions{DryRun: o.DryRun, FieldManager: o.FieldManager}
 	if w.apply, w.force = kind == types.ApplyYAMLPatchType, o.Force != nil && *o.Force; w.apply {
-		patch, err = appliedScale(patch)
+		patch, err = c.appliedScale(patch)
 		kind = types.MergePatchType
 	}
 	if err == nil {
@@ -99,13 +100,19 @@ func (c *call) wantedScale(verb string, scale *unstructured.Unstructured) (w wan
 }
 
 // appliedScale is a configuration of a Scale as a merge patch.
-func appliedScale(config []byte) ([]byte, error) {
+func (c *call) appliedScale(config []byte) ([]byte, error) {
 	given, err := readFields(config, scales, yamlType)
 	if err != nil {
 		return nil, err
 	}
 	if given.GroupVersionKind() != scales {
 		return nil, badRequest("invalid object type: %s", given.GroupVersionKind())
+	}
+	if given.GetName() == "" {
+		given.SetName(c.name)
+	}
+	if err := cmp.Or(c.named(given), c.placeIn(given)); err != nil {
+		return nil, err
 	}
 	replicas, has, err := unstructured.NestedInt64(given.Object, "spec", "replicas")
 	if err != nil || !has {

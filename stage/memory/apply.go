@@ -24,6 +24,9 @@ func (r *request) apply(body any, o metav1.PatchOptions) (*unstructured.Unstruct
 	if err != nil && !isNew {
 		return nil, err
 	}
+	if isNew && metadataOf(config)["name"] == nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided", r.Name.Name))
+	}
 	before := map[string]any{"apiVersion": config["apiVersion"], "kind": config["kind"]}
 	if !isNew {
 		before = old.object().Object

@@ -188,12 +188,13 @@ func (r *request) checkSameKind(root map[string]any, stored any) error {
 	return fmt.Errorf("the kind of the object (%v, %v) does not match the one of the request (%s)", version, kind, r.kind.GroupVersionKind)
 }
 
-// checkSameObject refuses a body that is about another object than the request.
+// checkSameObject refuses a body that is about another object than the request. What is applied may
+// leave its name out.
 func (r *request) checkSameObject(root map[string]any) error {
 	name, _ := object.String(root, "metadata", "name")
 	namespace, _ := object.String(root, "metadata", "namespace")
 	switch {
-	case name != r.Name.Name:
+	case name != r.Name.Name && (name != "" || !r.applies()):
 		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", name, r.Name.Name))
 	case namespace != r.Name.Namespace && (namespace != "" || !r.applies()):
 		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
