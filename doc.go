@@ -8,6 +8,8 @@
 //     without side effects; an Engine remembers what is due
 //   - [github.com/stagecraft-go/stagecraft/stage/player]: plays a Set on any transport, in real
 //     time or in a testing/synctest bubble
+//   - [github.com/stagecraft-go/stagecraft/stage/transport]: the requests of a cluster, as
+//     interfaces
 //   - [github.com/stagecraft-go/stagecraft/stage/presets]: Stage sets for the usual lifecycles of
 //     pods, nodes and volumes
 //   - [github.com/stagecraft-go/stagecraft/stage/memory]: an API server in memory, the transport

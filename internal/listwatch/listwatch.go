@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 const (
@@ -20,20 +22,10 @@ const (
 	kindBackoff = 5 * time.Second // longest backoff if the cluster does not have the kind
 )
 
-// A Lister lists objects. It returns when ctx ends. Its results are neither changed nor copied.
-type Lister interface {
-	List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error)
-}
-
-// A Watcher watches objects. A watch that is closed, or ends with an Error event, is opened again.
-type Watcher interface {
-	Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error)
-}
-
 // A Source is what is listed and watched.
 type Source struct {
-	Lister    Lister
-	Watcher   Watcher // nil: the source is polled
+	Lister    transport.Lister
+	Watcher   transport.Watcher // nil: the source is polled
 	Kind      schema.GroupVersionKind
 	Namespace string             // "": all namespaces
 	Selection metav1.ListOptions // its selectors

@@ -4,31 +4,40 @@ import (
 	"context"
 	"strings"
 
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
-
-	"github.com/stagecraft-go/stagecraft/kstatus/wait"
 )
 
 // NewTransport returns a client as package kstatus/wait observes a cluster. If the mapper does not
 // know a kind and can be reset, as those of client-go's restmapper can, it is asked once more: the
 // kind may have been defined since. The transport is a [kstatus.DefinitionReader] too. The transport is safe for concurrent use if the mapper is.
-func NewTransport(client dynamic.Interface, mapper meta.RESTMapper) wait.Watcher {
-	return transport{client, mapper}
+func NewTransport(client dynamic.Interface, mapper meta.RESTMapper) transport.Reader {
+	return reader{client, mapper}
 }
 
-type transport struct {
+type reader struct {
 	client dynamic.Interface
 	mapper meta.RESTMapper
 }
 
-// List implements [wait.Lister].
-func (t transport) List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+// Get implements [transport.Getter].
+func (t reader) Get(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error) {
+	resource, err := t.resource(kind, name.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return resource.Get(ctx, name.Name, metav1.GetOptions{})
+}
+
+// List implements [transport.Lister].
+func (t reader) List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	resource, err := t.resource(kind, namespace)
 	if err != nil {
 		return nil, err
@@ -36,8 +45,8 @@ func (t transport) List(ctx context.Context, kind schema.GroupVersionKind, names
 	return resource.List(ctx, o)
 }
 
-// Watch implements [wait.Watcher].
-func (t transport) Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
+// Watch implements [transport.Watcher].
+func (t reader) Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
 	resource, err := t.resource(kind, namespace)
 	if err != nil {
 		return nil, err
@@ -47,7 +56,7 @@ func (t transport) Watch(ctx context.Context, kind schema.GroupVersionKind, name
 
 // Definition implements [kstatus.DefinitionReader]. It needs the right to get
 // customresourcedefinitions.
-func (t transport) Definition(ctx context.Context, kind schema.GroupVersionKind) (*unstructured.Unstructured, error) {
+func (t reader) Definition(ctx context.Context, kind schema.GroupVersionKind) (*unstructured.Unstructured, error) {
 	if !strings.Contains(kind.Group, ".") {
 		return nil, nil // custom resources have a domain for a group
 	}
@@ -65,7 +74,7 @@ func (t transport) Definition(ctx context.Context, kind schema.GroupVersionKind)
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 // resource returns the client for a kind. A kind without namespaces is listed as a whole.
-func (t transport) resource(kind schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
+func (t reader) resource(kind schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
 	mapping, err := t.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if meta.IsNoMatchError(err) {
 		meta.MaybeResetRESTMapper(t.mapper)

@@ -14,6 +14,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/kstatus/cliutils"
 	"github.com/stagecraft-go/stagecraft/kstatus/wait"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // TestTransport waits through client-go's dynamic client, here its fake one, which sends what
@@ -32,7 +33,7 @@ func TestTransport(t *testing.T) {
 		_, err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).Namespace("default").Update(context.Background(), ready, metav1.UpdateOptions{})
 		require.NoError(t, err)
 	}}
-	polled := struct{ wait.Lister }{cliutils.NewTransport(client, mapper())}
+	polled := struct{ transport.Lister }{cliutils.NewTransport(client, mapper())}
 	require.NoError(t, wait.For(t.Context(), polled, refs, policy))
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/stagecraft-go/stagecraft/kstatus"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // ErrInvalid says that a wait did not begin: a reference cannot name an object, or the policy is
@@ -31,9 +32,9 @@ func (f faults) err() error {
 }
 
 // check returns all faults of the arguments of a wait.
-func check(transport Lister, refs []Ref, p Policy) error {
+func check(cluster transport.Lister, refs []Ref, p Policy) error {
 	f := faultsOf(refs, p)
-	if transport == nil {
+	if cluster == nil {
 		f.add("no transport")
 	}
 	return f.err()

@@ -13,6 +13,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/kstatus/wait"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 const (
@@ -73,7 +74,7 @@ func withChildren() []scenario {
 			want:   "rs: InProgress Current", after: 5 * time.Second,
 		}, {
 			name: "children that cannot be read", refs: []wait.Ref{rs}, timeout: 8 * time.Second,
-			transport: func(c *memory.Cluster) wait.Watcher { return &faulty{Cluster: c, forbidden: "Pod"} },
+			transport: func(c *memory.Cluster) transport.Reader { return &faulty{Cluster: c, forbidden: "Pod"} },
 			before:    all(create(rs, selects), own(web, rs, 0, "status: "+podCrashes)),
 			want:      "rs: InProgress", after: 8 * time.Second,
 			err: context.DeadlineExceeded, says: []string{"InProgress for 8s, LessLabelled: Labelled: 0/1 (Pod is forbidden"},

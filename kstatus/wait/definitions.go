@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/kstatus"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // definitions are what a transport knows of kinds, each read at most once.
@@ -18,8 +19,8 @@ type definitions struct {
 }
 
 // definitionsOf returns nil if the transport knows nothing of kinds.
-func definitionsOf(ctx context.Context, transport Lister) *definitions {
-	reader, ok := transport.(kstatus.DefinitionReader)
+func definitionsOf(ctx context.Context, cluster transport.Lister) *definitions {
+	reader, ok := cluster.(kstatus.DefinitionReader)
 	if !ok {
 		return nil
 	}

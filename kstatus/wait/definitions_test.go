@@ -16,6 +16,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/kstatus/wait"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // defining counts who asks for definitions, and may refuse to tell them.
@@ -66,10 +67,10 @@ func TestDefinitionsWhileWaiting(t *testing.T) {
 				for _, r := range refs {
 					w.create(manifest(r, ""))
 				}
-				transport := &defining{Cluster: w.Cluster, err: c.err}
-				var lister wait.Lister = transport
+				cluster := &defining{Cluster: w.Cluster, err: c.err}
+				var lister transport.Lister = cluster
 				if c.alone {
-					lister = struct{ wait.Watcher }{transport}
+					lister = struct{ transport.Reader }{cluster}
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 				defer cancel()
@@ -77,7 +78,7 @@ func TestDefinitionsWhileWaiting(t *testing.T) {
 				err := wait.For(ctx, lister, refs, wait.Policy{})
 				require.ErrorIs(t, err, c.end)
 				require.InDelta(t, c.after, time.Since(began), float64(time.Second))
-				require.Equal(t, !c.alone, transport.asked == 1, "once for all objects of the kind: %d", transport.asked)
+				require.Equal(t, !c.alone, cluster.asked == 1, "once for all objects of the kind: %d", cluster.asked)
 			})
 		})
 	}

@@ -23,8 +23,9 @@
 // [For] is a loop over [Events] with a [Collector]. Write that loop yourself if a [Policy] does not
 // have the end that you need.
 //
-// The cluster is a [Lister]. If it is also a [Watcher], it is watched, otherwise polled. The
-// verdicts are the same, but an object that is created and deleted between two polls is not seen. A
+// The cluster is a [transport.Lister]. If it is also a [transport.Watcher], it is watched, otherwise
+// polled. The verdicts are the same, but polling misses an object that is created and deleted between
+// two polls. List must obey label selectors and the field selector metadata.name. A
 // few objects in a namespace are observed one by one, more by namespace, and those of many
 // namespaces all at once. In memory there is only one compact record for each object that is waited
 // for, and for each child of an object in progress.

@@ -17,6 +17,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/kstatus/wait"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 var randomLives = flag.Int("lives", 30, "how many random lives TestSameVerdicts plays")
@@ -52,13 +53,13 @@ func TestSameVerdicts(t *testing.T) {
 
 func sameVerdicts(t *testing.T, acts []byte, rules *kstatus.Rules) {
 	w := world{t, memory.New(memory.Options{})}
-	transport := &faulty{Cluster: w.Cluster, cut: 3 * time.Second, expire: true}
+	server := &faulty{Cluster: w.Cluster, cut: 3 * time.Second, expire: true}
 	refs := []wait.Ref{deployment, oldSet, newSet, rs}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	watched, polled := make(chan *wait.Collector), make(chan *wait.Collector)
-	for out, transport := range map[chan *wait.Collector]wait.Lister{watched: transport, polled: lister(w.Cluster, true)} {
-		go func() { out <- collect(t, ctx, transport, refs, rules) }()
+	for out, server := range map[chan *wait.Collector]transport.Lister{watched: server, polled: lister(w.Cluster, true)} {
+		go func() { out <- collect(t, ctx, server, refs, rules) }()
 	}
 	for _, act := range acts {
 		time.Sleep(time.Duration(act%7) * time.Second)
@@ -78,9 +79,9 @@ func sameVerdicts(t *testing.T, acts []byte, rules *kstatus.Rules) {
 	}
 }
 
-func collect(t *testing.T, ctx context.Context, transport wait.Lister, refs []wait.Ref, rules *kstatus.Rules) *wait.Collector {
+func collect(t *testing.T, ctx context.Context, server transport.Lister, refs []wait.Ref, rules *kstatus.Rules) *wait.Collector {
 	c := collector(t, refs, wait.Policy{})
-	for state := range follow(t, ctx, transport, refs, wait.Options{Rules: rules}) {
+	for state := range follow(t, ctx, server, refs, wait.Options{Rules: rules}) {
 		c.Add(state)
 	}
 	return c

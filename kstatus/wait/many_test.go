@@ -18,6 +18,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/kstatus/wait"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // counting is a cluster that counts what is asked of it.
@@ -87,11 +88,11 @@ func TestManyObjects(t *testing.T) {
 	}
 }
 
-func lister(transport wait.Watcher, poll bool) wait.Lister {
+func lister(server transport.Reader, poll bool) transport.Lister {
 	if poll {
-		return struct{ wait.Lister }{transport}
+		return struct{ transport.Lister }{server}
 	}
-	return transport
+	return server
 }
 
 func TestChildrenAreNotLookedUpInVain(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/kstatus/wait"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 const (
@@ -78,7 +79,7 @@ func missingForTooLong() []scenario {
 			err: wait.ErrMissing, says: []string{"(missing for too long) for 12s, NoKind: The cluster has no Widget.example.com in version v1"},
 		}, {
 			name: "a kind that must not be read", refs: []wait.Ref{secret}, policy: within(12 * time.Second),
-			transport: func(c *memory.Cluster) wait.Watcher { return &faulty{Cluster: c, forbidden: "Secret"} },
+			transport: func(c *memory.Cluster) transport.Reader { return &faulty{Cluster: c, forbidden: "Secret"} },
 			want:      "secret: Unknown", after: 12 * time.Second,
 			err: wait.ErrMissing, says: []string{"Secret default/secret: Unknown (missing for too long) for 12s, Forbidden: "},
 		}, {

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/internal/listwatch"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // An observation is what a list or a watch of a source reports.
@@ -30,20 +31,20 @@ const (
 // observations of one object keep their order. It does not remember objects: the tracker compares
 // the rounds.
 type observer struct {
-	source    *source
-	transport Lister
-	out       chan<- observation
-	options   Options
-	round     uint32
+	source  *source
+	cluster transport.Lister
+	out     chan<- observation
+	options Options
+	round   uint32
 }
 
 // run observes the source until ctx is done.
 func (o *observer) run(ctx context.Context) {
 	query := o.source.query
 	source := listwatch.Source{
-		Lister: o.transport, Kind: query.Kind, Namespace: query.Namespace, Selection: query.ListOptions(),
+		Lister: o.cluster, Kind: query.Kind, Namespace: query.Namespace, Selection: query.ListOptions(),
 	}
-	if w, ok := o.transport.(Watcher); ok {
+	if w, ok := o.cluster.(transport.Watcher); ok {
 		source.Watcher = w
 	}
 	options := listwatch.Options{

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/kstatus/wait"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // overridden is a cluster that counts its calls and can return other answers.
@@ -65,7 +66,7 @@ func page(token string) *unstructured.UnstructuredList {
 
 // inTenMinutes waits for web, which is not ready, for ten minutes of virtual time, and returns the
 // error.
-func inTenMinutes(t *testing.T, transport wait.Lister) error {
+func inTenMinutes(t *testing.T, transport transport.Lister) error {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	err := wait.For(ctx, transport, []wait.Ref{web}, wait.Policy{})

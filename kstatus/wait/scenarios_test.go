@@ -15,6 +15,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/kstatus/wait"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 const definition = `
@@ -208,33 +209,35 @@ func troubles() []scenario {
 	return []scenario{
 		{
 			name: "a kind is forbidden, the others are not", refs: []wait.Ref{secret, web}, timeout: 20 * time.Second,
-			transport: func(c *memory.Cluster) wait.Watcher { return &faulty{Cluster: c, forbidden: "Secret"} },
+			transport: func(c *memory.Cluster) transport.Reader { return &faulty{Cluster: c, forbidden: "Secret"} },
 			before:    create(secret, ""),
 			script:    do(create(web, "status: "+podReady)),
 			want:      "secret: Unknown; web: NotFound Current", after: 20 * time.Second,
 			err: context.DeadlineExceeded, says: []string{"1 of 2 objects", "Secret default/secret: Unknown for 20s, Forbidden: "},
 		}, {
 			name: "a kind is forbidden for a while", refs: []wait.Ref{secret},
-			transport: func(c *memory.Cluster) wait.Watcher {
+			transport: func(c *memory.Cluster) transport.Reader {
 				return &faulty{Cluster: c, forbidden: "Secret", until: time.Now().Add(12 * time.Second)}
 			},
 			before: create(secret, ""),
 			want:   "secret: Unknown Current", after: 12 * time.Second,
 		}, {
 			name: "a kind can be listed only", refs: []wait.Ref{web},
-			transport: func(c *memory.Cluster) wait.Watcher { return &faulty{Cluster: c, unwatchable: true} },
+			transport: func(c *memory.Cluster) transport.Reader { return &faulty{Cluster: c, unwatchable: true} },
 			script:    do(create(web, "status: "+podUnready), status(web, podReady)),
 			want:      "web: NotFound InProgress Current", after: 10 * time.Second,
 		}, {
 			name: "the watch is dropped and resumed", refs: []wait.Ref{web},
-			transport: func(c *memory.Cluster) wait.Watcher { return &faulty{Cluster: c, cut: 3 * time.Second} },
+			transport: func(c *memory.Cluster) transport.Reader { return &faulty{Cluster: c, cut: 3 * time.Second} },
 			script:    do(create(web, "status: "+podUnready), nothing, remove(web), nothing, create(web, "status: "+podReady)),
 			want:      "web: NotFound InProgress NotFound Current", after: 25 * time.Second,
 		}, {
 			name: "the watch falls too far behind", refs: []wait.Ref{web},
-			transport: func(c *memory.Cluster) wait.Watcher { return &faulty{Cluster: c, cut: 3 * time.Second, expire: true} },
-			script:    do(create(web, "status: "+podUnready), nothing, remove(web), nothing, create(web, "status: "+podReady)),
-			want:      "web: NotFound InProgress NotFound Current", after: 25 * time.Second,
+			transport: func(c *memory.Cluster) transport.Reader {
+				return &faulty{Cluster: c, cut: 3 * time.Second, expire: true}
+			},
+			script: do(create(web, "status: "+podUnready), nothing, remove(web), nothing, create(web, "status: "+podReady)),
+			want:   "web: NotFound InProgress NotFound Current", after: 25 * time.Second,
 		}, {
 			name: "a reference without a namespace", refs: []wait.Ref{{Kind: web.Kind, Name: "web"}},
 			before: create(web, "status: "+podReady),
@@ -262,7 +265,7 @@ func troubles() []scenario {
 			err: context.DeadlineExceeded, says: []string{"NotFound for 1m0s, NoKind: The cluster has no Widget.example.com in version v1"},
 		}, {
 			name: "pages expire", refs: []wait.Ref{web},
-			transport: func(c *memory.Cluster) wait.Watcher { return &faulty{Cluster: c, expirePages: true} },
+			transport: func(c *memory.Cluster) transport.Reader { return &faulty{Cluster: c, expirePages: true} },
 			before:    create(web, "status: "+podReady),
 			want:      "web: Current",
 		},

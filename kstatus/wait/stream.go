@@ -5,6 +5,8 @@ import (
 	"iter"
 	"sync"
 	"time"
+
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // Events returns an iterator over the changes of the states of objects, in the order in which they
@@ -14,12 +16,12 @@ import (
 // ended then. It can be used again, and begins anew.
 //
 // The error is an [ErrInvalid]; nothing was looked up then.
-func Events(ctx context.Context, transport Lister, refs []Ref, o Options) (iter.Seq[State], error) {
-	if err := check(transport, refs, Policy{Options: o}); err != nil {
+func Events(ctx context.Context, cluster transport.Lister, refs []Ref, o Options) (iter.Seq[State], error) {
+	if err := check(cluster, refs, Policy{Options: o}); err != nil {
 		return nil, err
 	}
 	return func(yield func(State) bool) {
-		s := open(ctx, transport, newTracker(refs, Policy{Options: o}, time.Now()))
+		s := open(ctx, cluster, newTracker(refs, Policy{Options: o}, time.Now()))
 		defer s.close()
 		for {
 			state, ok := s.next(time.Time{})
@@ -36,15 +38,15 @@ type stream struct {
 	*tracker
 	ctx       context.Context
 	cancel    context.CancelFunc
-	transport Lister
+	cluster   transport.Lister
 	in        chan observation
 	observers sync.WaitGroup
 }
 
-func open(ctx context.Context, transport Lister, t *tracker) *stream {
-	s := &stream{tracker: t, transport: transport, in: make(chan observation)}
+func open(ctx context.Context, cluster transport.Lister, t *tracker) *stream {
+	s := &stream{tracker: t, cluster: cluster, in: make(chan observation)}
 	s.ctx, s.cancel = context.WithCancel(ctx)
-	t.definitions = definitionsOf(s.ctx, transport)
+	t.definitions = definitionsOf(s.ctx, cluster)
 	return s
 }
 
@@ -71,7 +73,7 @@ func (s *stream) next(until time.Time) (State, bool) {
 
 func (s *stream) startObservers() {
 	for _, source := range s.start {
-		o := &observer{source: source, transport: s.transport, options: s.options, out: s.in}
+		o := &observer{source: source, cluster: s.cluster, options: s.options, out: s.in}
 		s.observers.Go(func() { o.run(s.ctx) })
 	}
 	s.start = nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // For waits until every object has reached its goal, and then returns nil. All goroutines that it
@@ -13,13 +15,14 @@ import (
 // is an [*Error]: ctx has ended, or objects failed, timed out or are missing and there is nothing
 // more to wait for.
 //
-// A transport that is a [Watcher] is watched, any other is polled. The verdicts are the same.
-func For(ctx context.Context, transport Lister, refs []Ref, policy Policy) error {
-	if err := check(transport, refs, policy); err != nil {
+// For watches a cluster that is a [transport.Watcher] and polls any other, and the kinds that cannot be
+// watched (Forbidden, MethodNotSupported). The verdicts are the same.
+func For(ctx context.Context, cluster transport.Lister, refs []Ref, policy Policy) error {
+	if err := check(cluster, refs, policy); err != nil {
 		return err
 	}
 	began := time.Now()
-	s := open(ctx, transport, newTracker(refs, policy, began))
+	s := open(ctx, cluster, newTracker(refs, policy, began))
 	defer s.close()
 	limits := timeoutsOf(s.Collector)
 	for !s.Done() || len(s.changed) > 0 {

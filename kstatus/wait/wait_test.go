@@ -21,6 +21,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/kstatus/wait"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // world is a cluster in virtual time, and what happens in it.
@@ -55,7 +56,7 @@ func (w world) remove(ref wait.Ref) {
 }
 
 // follow is Events of what is known to be sound.
-func follow(tb testing.TB, ctx context.Context, transport wait.Lister, refs []wait.Ref, o wait.Options) iter.Seq[wait.State] {
+func follow(tb testing.TB, ctx context.Context, transport transport.Lister, refs []wait.Ref, o wait.Options) iter.Seq[wait.State] {
 	events, err := wait.Events(ctx, transport, refs, o)
 	require.NoError(tb, err)
 	return events
@@ -95,7 +96,7 @@ type scenario struct {
 	refs      []wait.Ref
 	policy    wait.Policy
 	timeout   time.Duration // default: a minute
-	transport func(*memory.Cluster) wait.Watcher
+	transport func(*memory.Cluster) transport.Reader
 	before    func(world)
 	script    []func(world) // five seconds apart
 	want      string        // the statuses of each object
@@ -121,12 +122,12 @@ func (s scenario) play(t *testing.T, poll bool) {
 	if s.before != nil {
 		s.before(w)
 	}
-	var transport wait.Lister = w.Cluster
+	var server transport.Lister = w.Cluster
 	if s.transport != nil {
-		transport = s.transport(w.Cluster)
+		server = s.transport(w.Cluster)
 	}
 	if poll {
-		transport = struct{ wait.Lister }{transport}
+		server = struct{ transport.Lister }{server}
 	}
 	var scripts sync.WaitGroup
 	defer scripts.Wait()
@@ -154,7 +155,7 @@ func (s scenario) play(t *testing.T, poll bool) {
 			history[state.Ref.Name] = append(statuses, word)
 		}
 	}
-	err := wait.For(ctx, transport, s.refs, s.policy)
+	err := wait.For(ctx, server, s.refs, s.policy)
 	over = true
 	if poll && s.polled != "" {
 		s.want = s.polled

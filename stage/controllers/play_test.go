@@ -23,10 +23,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // boundOnly shows a Player no Pods that have no node.
-type boundOnly struct{ player.Transport }
+type boundOnly struct{ transport.Transport }
 
 func bound(kind schema.GroupVersionKind, o metav1.ListOptions) metav1.ListOptions {
 	if kind.Kind == "Pod" {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
-	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // A write is one that a process asked for.
@@ -209,7 +209,7 @@ func (p *Process) Evict(ctx context.Context, pod types.NamespacedName, o metav1.
 func (p *Process) Kinds() []memory.Kind { return p.cluster().Kinds() }
 
 // Live reads the cluster as it is, as the APIReader of a manager does.
-func (p *Process) Live() reconcile.Reader { return live{p} }
+func (p *Process) Live() transport.Reader { return live{p} }
 
 // informs reports whether the process has a view of a kind. A kind that is read without a watch gets
 // one in the runs that follow.

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/stagecraft-go/stagecraft/stage/kube/internal/codec"
-	"github.com/stagecraft-go/stagecraft/stage/player"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // Cluster is a Kubernetes cluster. It is safe for concurrent use.
@@ -27,9 +27,9 @@ type Cluster struct {
 }
 
 var (
-	_ player.Transport    = (*Cluster)(nil)
-	_ player.Impersonator = (*Cluster)(nil)
-	_ player.Sharer       = (*Cluster)(nil)
+	_ transport.Transport    = (*Cluster)(nil)
+	_ transport.Impersonator = (*Cluster)(nil)
+	_ transport.Sharer       = (*Cluster)(nil)
 )
 
 // New returns the cluster that a client talks to, such as client-go's fake one. If the mapper is a
@@ -42,7 +42,7 @@ func New(of dynamic.Interface, mapper meta.RESTMapper) *Cluster {
 // Share returns the cluster for a player. Objects that it returns share equal parts, so they must
 // not be changed, and do not have the metadata that a player does not need, unless [Options] keep
 // it. A Cluster made by [New] returns itself.
-func (c *Cluster) Share() player.Transport {
+func (c *Cluster) Share() transport.Transport {
 	if c.factory == nil {
 		return c
 	}

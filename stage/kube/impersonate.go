@@ -4,21 +4,21 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/stagecraft-go/stagecraft/stage/player"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // impersonators are the clients of the users that Stages impersonate, one for each.
 type impersonators struct {
 	mu      sync.Mutex
-	writers map[string]player.Writer
+	writers map[string]transport.Writer
 }
 
-func newImpersonators() *impersonators { return &impersonators{writers: map[string]player.Writer{}} }
+func newImpersonators() *impersonators { return &impersonators{writers: map[string]transport.Writer{}} }
 
 // As returns a Cluster that sends its requests as another user. There is one for each user, which
 // shares the connections and the rate limit of this one. A Cluster made by [New] cannot
 // impersonate: every request of the Cluster that As returns fails.
-func (c *Cluster) As(user string) player.Writer {
+func (c *Cluster) As(user string) transport.Writer {
 	c.users.mu.Lock()
 	defer c.users.mu.Unlock()
 	w, known := c.users.writers[user]
@@ -29,7 +29,7 @@ func (c *Cluster) As(user string) player.Writer {
 	return w
 }
 
-func (c *Cluster) impersonate(user string) player.Writer {
+func (c *Cluster) impersonate(user string) transport.Writer {
 	if c.factory == nil {
 		return failingWriter{fmt.Errorf("cannot impersonate %q: the cluster was made without a configuration", user)}
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/patch"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
-	"github.com/stagecraft-go/stagecraft/stage/player"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 func TestObjectsShareWhatTheyHaveInCommon(t *testing.T) {
@@ -161,13 +161,16 @@ func TestPatchValueOfAStatusIsPatch(t *testing.T) {
 
 func address(m any) uintptr { return reflect.ValueOf(m).Pointer() }
 
-func merging(obj *unstructured.Unstructured, body any) player.PatchResult {
-	p := stage.Patch{Type: types.MergePatchType, Data: body}
-	return player.PatchResult{Patch: p, Key: stage.KeyOf(obj), Before: obj, After: patch.Merge(obj.Object, body)}
+func merging(obj *unstructured.Unstructured, body any) transport.PatchResult {
+	key := stage.KeyOf(obj)
+	return transport.PatchResult{
+		Kind: key.GroupVersionKind(), Name: key.NamespacedName(), Type: types.MergePatchType, Data: body,
+		Before: obj, After: patch.Merge(obj.Object, body),
+	}
 }
 
-func patchValue(t *testing.T, c *memory.Cluster, p player.PatchResult) (*unstructured.Unstructured, error) {
-	return c.Share().(player.ValueWriter).PatchValue(t.Context(), p, metav1.PatchOptions{})
+func patchValue(t *testing.T, c *memory.Cluster, p transport.PatchResult) (*unstructured.Unstructured, error) {
+	return c.Share().(transport.ValueWriter).PatchValue(t.Context(), p, metav1.PatchOptions{})
 }
 
 // TestPatchValueTakesOnlyWhatWasMadeOfTheStoredObject pins when the patch is applied to what is

@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"github.com/stagecraft-go/stagecraft/internal/patch"
-	"github.com/stagecraft-go/stagecraft/stage/player"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -63,7 +63,7 @@ func (r *request) patch(t types.PatchType, body any) (*unstructured.Unstructured
 
 // patchValue patches an object for a caller that has computed the result for a known state of it.
 // If that state is the stored one, the result is not computed again.
-func (r *request) patchValue(p player.PatchResult) (*unstructured.Unstructured, error) {
+func (r *request) patchValue(p transport.PatchResult) (*unstructured.Unstructured, error) {
 	old, err := r.stored()
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (r *request) patchValue(p player.PatchResult) (*unstructured.Unstructured, 
 
 // made returns the result that the caller computed. It is false if another state is stored, and for
 // a type of patch that the kind does not take.
-func (r *request) made(p player.PatchResult, stored map[string]any) (map[string]any, bool) {
+func (r *request) made(p transport.PatchResult, stored map[string]any) (map[string]any, bool) {
 	after, ok := p.After.(map[string]any)
 	switch {
 	case !ok || !same(stored, p.Before.Object):

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/stage/memory"
-	"github.com/stagecraft-go/stagecraft/stage/player"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 const (
@@ -31,7 +31,7 @@ var creations = map[string]func(context.Context, *memory.Cluster, *unstructured.
 		return err
 	},
 	"CreateValue": func(ctx context.Context, c *memory.Cluster, obj *unstructured.Unstructured) error {
-		_, err := c.Share().(player.ValueWriter).CreateValue(ctx, obj, metav1.CreateOptions{})
+		_, err := c.Share().(transport.ValueWriter).CreateValue(ctx, obj, metav1.CreateOptions{})
 		return err
 	},
 	"apply": apply,

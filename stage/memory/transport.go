@@ -3,32 +3,32 @@ package memory
 import (
 	"context"
 
-	"github.com/stagecraft-go/stagecraft/stage/player"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 )
 
 var (
-	_ player.Transport    = (*Cluster)(nil)
-	_ player.Impersonator = (*Cluster)(nil)
-	_ player.Sharer       = (*Cluster)(nil)
-	_ player.Impersonator = sharing{}
-	_ player.ValueWriter  = sharing{}
+	_ transport.Transport    = (*Cluster)(nil)
+	_ transport.Impersonator = (*Cluster)(nil)
+	_ transport.Sharer       = (*Cluster)(nil)
+	_ transport.Impersonator = sharing{}
+	_ transport.ValueWriter  = sharing{}
 )
 
-// As is [Cluster.Impersonate] with the signature that package player asks for.
-func (c *Cluster) As(user string) player.Writer { return c.Impersonate(user) }
+// As is [Cluster.Impersonate] with the signature of [transport.Impersonator].
+func (c *Cluster) As(user string) transport.Writer { return c.Impersonate(user) }
 
-// Share is [Cluster.Shared] with the signature that package player asks for. The result is also a
-// [player.ValueWriter], and a StatusWriter of package reconcile.
-func (c *Cluster) Share() player.Transport { return sharing{c.Shared()} }
+// Share is [Cluster.Shared] with the signature of [transport.Sharer]. The result is also a
+// [transport.ValueWriter] and a [transport.StatusWriter].
+func (c *Cluster) Share() transport.Transport { return sharing{c.Shared()} }
 
-// sharing has the methods of a [player.ValueWriter]. If Cluster itself had them, a player would
+// sharing has the methods of a [transport.ValueWriter]. If Cluster itself had them, a player would
 // call them on a type that embeds a Cluster and has a Patch of its own, and never call that Patch.
 type sharing struct{ *Cluster }
 
-func (s sharing) As(user string) player.Writer { return sharing{s.Impersonate(user)} }
+func (s sharing) As(user string) transport.Writer { return sharing{s.Impersonate(user)} }
 
 // CreateValue stores the object itself.
 func (s sharing) CreateValue(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
@@ -43,8 +43,8 @@ func (s sharing) CreateValue(ctx context.Context, obj *unstructured.Unstructured
 
 // PatchValue takes a patch as a value, and its result, which is stored if the object has not
 // changed since it was computed.
-func (s sharing) PatchValue(_ context.Context, p player.PatchResult, o metav1.PatchOptions) (*unstructured.Unstructured, error) {
-	r := patchRequest(p.Key.GroupVersionKind(), p.Key.NamespacedName(), p.Type, o, p.Subresource)
+func (s sharing) PatchValue(_ context.Context, p transport.PatchResult, o metav1.PatchOptions) (*unstructured.Unstructured, error) {
+	r := patchRequest(p.Kind, p.Name, p.Type, o, p.Subresource)
 	return s.write(r, func(r *request) (*unstructured.Unstructured, error) { return r.patchValue(p) })
 }
 

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
-	"github.com/stagecraft-go/stagecraft/stage"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // request is one write. Callers of its methods hold mu.
@@ -121,8 +121,7 @@ func (c *Cluster) Update(ctx context.Context, obj *unstructured.Unstructured, o 
 func newRequest(verb string, obj *unstructured.Unstructured, subresources []string) Request {
 	r := Request{Verb: verb}
 	if obj != nil {
-		key := stage.KeyOf(obj)
-		r.Kind, r.Name = key.GroupVersionKind(), key.NamespacedName()
+		r.Kind, r.Name = obj.GroupVersionKind(), types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 	}
 	if len(subresources) > 0 {
 		r.Subresource = subresources[0]

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/printable"
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // DoOptions of [Do]. The zero value is usable.
@@ -24,9 +25,9 @@ type DoOptions struct {
 // patch requires that the object still is the version that the one before it returned.
 //
 // Do does not retry: the error is a [*stage.EvalError], or a [*SendError] that says how far it
-// came. Simulators and tests use it; a [Player] adds retries. A writer that is a [ValueWriter] or
-// an [Impersonator] is used as one.
-func Do(ctx context.Context, w Writer, t stage.Transition, obj *unstructured.Unstructured, o DoOptions) (*unstructured.Unstructured, error) {
+// came. Simulators and tests use it; a [Player] adds retries. A writer that is a [transport.ValueWriter] or
+// a [transport.Impersonator] is used as one.
+func Do(ctx context.Context, w transport.Writer, t stage.Transition, obj *unstructured.Unstructured, o DoOptions) (*unstructured.Unstructured, error) {
 	trace := func(e stage.TraceEvent) {
 		if o.Trace != nil {
 			e.Time, e.Key, e.Stage = o.Now, t.Key, t.Stage

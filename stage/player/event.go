@@ -13,19 +13,20 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/listwatch"
 	"github.com/stagecraft-go/stagecraft/internal/random"
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // event creates an Event about the object. Its name is made of the name of the object, the place of
 // the effect and the time at which the Stage was entered: a retry does not create a second Event,
 // another entry does.
-func (p *inFlight) event(ctx context.Context, w Writer, e stage.Event, now time.Time) error {
+func (p *inFlight) event(ctx context.Context, w transport.Writer, e stage.Event, now time.Time) error {
 	t := p.transition
 	id := random.Hash(t.Seed()).Text("event").Text(string(t.UID)).Number(uint64(t.Entered.UnixNano())).Number(uint64(p.index)).Sum()
 	name := t.Key.Name + "." + strconv.FormatUint(id, 16)
 	obj := eventObject(e, name, p.reference(), now)
 	o := metav1.CreateOptions{FieldManager: fieldManager}
 	var err error
-	if v, ok := w.(ValueWriter); ok {
+	if v, ok := w.(transport.ValueWriter); ok {
 		_, err = listwatch.Guard(func() (*unstructured.Unstructured, error) { return v.CreateValue(ctx, obj, o) })
 	} else {
 		_, err = listwatch.Guard(func() (*unstructured.Unstructured, error) { return w.Create(ctx, obj, o) })

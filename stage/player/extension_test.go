@@ -16,6 +16,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/player"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // overtaken is a cluster in which somebody else writes just before the first patch arrives.
@@ -24,7 +25,7 @@ type overtaken struct {
 	once sync.Once
 }
 
-func (o *overtaken) Share() player.Transport { return struct{ player.Transport }{o} }
+func (o *overtaken) Share() transport.Transport { return struct{ transport.Transport }{o} }
 
 func (o *overtaken) Patch(ctx context.Context, k schema.GroupVersionKind, n types.NamespacedName, t types.PatchType, data []byte, po metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
 	var err error
@@ -57,7 +58,7 @@ spec:
 `
 	set, err := stage.Compile(stage.Options{Extensions: true}, stage.Parse("stages.yaml", []byte(text)))
 	require.NoError(t, err)
-	wrap := func(c player.Transport) player.Transport { return &overtaken{Cluster: c.(*memory.Cluster)} }
+	wrap := func(c transport.Transport) transport.Transport { return &overtaken{Cluster: c.(*memory.Cluster)} }
 	playing(t, set, player.Options{}, wrap, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 		create(t, c, newPod("web", ""))
 		time.Sleep(time.Minute)

@@ -21,6 +21,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // confused is a cluster that gives, at every third patch, the answer to an earlier one, and loses
@@ -33,7 +34,7 @@ type confused struct {
 	uid     bool // the answer has the right name, and another uid
 }
 
-func (c *confused) Share() player.Transport { return c }
+func (c *confused) Share() transport.Transport { return c }
 
 func (c *confused) Patch(ctx context.Context, k schema.GroupVersionKind, n types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
 	c.mu.Lock()
@@ -62,7 +63,7 @@ func TestAnswersOfOtherObjects(t *testing.T) {
 					failures.Add(1)
 				}
 			}}
-			wrap := func(c player.Transport) player.Transport {
+			wrap := func(c transport.Transport) transport.Transport {
 				return &confused{Cluster: c.(*memory.Cluster), uid: uid}
 			}
 			playing(t, stage.MustCompile(presets.PodFast()), o, wrap, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
@@ -87,7 +88,7 @@ type panicking struct {
 	calls map[string]int
 }
 
-func (p *panicking) Share() player.Transport { return p }
+func (p *panicking) Share() transport.Transport { return p }
 
 func (p *panicking) call(method string) {
 	p.mu.Lock()
@@ -132,7 +133,7 @@ func TestPanicsOfATransport(t *testing.T) {
 			}
 		}
 	}}
-	wrap := func(c player.Transport) player.Transport {
+	wrap := func(c transport.Transport) transport.Transport {
 		return &panicking{Cluster: c.(*memory.Cluster), calls: map[string]int{}}
 	}
 	playing(t, stage.MustCompile(presets.PodFast()), o, wrap, func(ctx context.Context, t *testing.T, c *memory.Cluster) {

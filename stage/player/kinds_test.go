@@ -19,6 +19,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/player"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // watching is a cluster that counts the watches that are open.
@@ -27,7 +28,7 @@ type watching struct {
 	open map[string]*atomic.Int32
 }
 
-func (w watching) Share() player.Transport { return w }
+func (w watching) Share() transport.Transport { return w }
 
 func (w watching) Watch(ctx context.Context, k schema.GroupVersionKind, ns string, o metav1.ListOptions) (watch.Interface, error) {
 	real, err := w.Cluster.Watch(ctx, k, ns, o)
@@ -40,7 +41,7 @@ func (w watching) Watch(ctx context.Context, k schema.GroupVersionKind, ns strin
 
 func TestKindsComeAndGo(t *testing.T) {
 	open := map[string]*atomic.Int32{"Pod": {}, "Node": {}, "ConfigMap": {}}
-	wrap := func(t player.Transport) player.Transport { return watching{t.(*memory.Cluster), open} }
+	wrap := func(t transport.Transport) transport.Transport { return watching{t.(*memory.Cluster), open} }
 	pods := delayed("run", "Pending", "Running", 1000)
 	maps := strings.Replace(stageYAML("mark", "  selector: {matchLabels: {new: 'yes'}}\n  next: {patches: [{root: metadata, template: 'labels: {new: null}'}]}"), "{kind: Pod}", "{kind: ConfigMap}", 1)
 	var forgotten atomic.Int32
@@ -86,7 +87,7 @@ type vanishing struct {
 	vanished *atomic.Bool
 }
 
-func (v vanishing) Share() player.Transport { return v }
+func (v vanishing) Share() transport.Transport { return v }
 
 func (v vanishing) List(ctx context.Context, k schema.GroupVersionKind, ns string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	if v.vanished.Load() {
@@ -116,7 +117,7 @@ func TestKindsComeLateAndVanish(t *testing.T) {
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`
 	train := `{apiVersion: demo.example.com/v1, kind: Train, metadata: {name: t1, namespace: default}}`
 	set := compile(t, strings.Replace(stageYAML("go", "  selector: {matchExpressions: [{key: .spec.at, operator: DoesNotExist}]}\n  delay: {durationMilliseconds: 60000}\n  next: {patches: [{root: spec, template: 'at: far'}]}"), "{kind: Pod}", "{apiGroup: demo.example.com/v1, kind: Train}", 1))
-	wrap := func(t player.Transport) player.Transport { return vanishing{t.(*memory.Cluster), &vanished} }
+	wrap := func(t transport.Transport) transport.Transport { return vanishing{t.(*memory.Cluster), &vanished} }
 	failures := 0
 	o := player.Options{Trace: func(e stage.TraceEvent) {
 		if e.Kind == stage.TraceFailed {

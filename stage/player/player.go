@@ -12,6 +12,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/random"
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // Options of [New]. The zero value is usable.
@@ -76,7 +77,7 @@ func (o Options) withDefaults() Options {
 //
 // A Player may be run once. Its methods are safe for concurrent use.
 type Player struct {
-	transport Transport
+	transport transport.Transport
 	options   Options
 	workers   []*worker
 	tracing   sync.Mutex
@@ -90,8 +91,8 @@ type Player struct {
 }
 
 // New returns a player that is ready to run.
-func New(s *stage.Set, t Transport, o Options) *Player {
-	if sharer, ok := t.(Sharer); ok {
+func New(s *stage.Set, t transport.Transport, o Options) *Player {
+	if sharer, ok := t.(transport.Sharer); ok {
 		t = sharer.Share()
 	}
 	p := &Player{transport: t, options: o.withDefaults(), watchers: map[schema.GroupVersionKind]*watcher{}, sets: make(chan *stage.Set, 1)}
@@ -111,7 +112,7 @@ func New(s *stage.Set, t Transport, o Options) *Player {
 }
 
 // Play runs a new [Player] until ctx is done, and returns the cause of that.
-func Play(ctx context.Context, s *stage.Set, t Transport, o Options) error {
+func Play(ctx context.Context, s *stage.Set, t transport.Transport, o Options) error {
 	return New(s, t, o).Run(ctx)
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/player"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 var (
@@ -30,11 +31,11 @@ var (
 )
 
 // playing runs a test in a bubble with a cluster and a player on it.
-func playing(t *testing.T, set *stage.Set, o player.Options, wrap func(player.Transport) player.Transport, test func(ctx context.Context, t *testing.T, c *memory.Cluster)) {
+func playing(t *testing.T, set *stage.Set, o player.Options, wrap func(transport.Transport) transport.Transport, test func(ctx context.Context, t *testing.T, c *memory.Cluster)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memory.New(memory.Options{})
-		var transport player.Transport = cluster
+		var transport transport.Transport = cluster
 		if wrap != nil {
 			transport = wrap(cluster)
 		}
@@ -291,7 +292,7 @@ func TestImmediateNextStageDoesNotWaitForTheWatch(t *testing.T) {
 			set := compile(t,
 				stageYAML("half", "  selector: {matchExpressions: [{key: .status.phase, operator: In, values: [Pending]}]}\n  immediateNextStage: "+tc.immediate+"\n  next: {statusTemplate: 'phase: Half'}"),
 				phased("done", "Half", "  next: {statusTemplate: 'phase: Done'}"))
-			playing(t, set, player.Options{}, func(t player.Transport) player.Transport { return watchesOfNew{t.(*memory.Cluster)} },
+			playing(t, set, player.Options{}, func(t transport.Transport) transport.Transport { return watchesOfNew{t.(*memory.Cluster)} },
 				func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 					create(t, c, newPod("web", ""))
 					time.Sleep(time.Second)
@@ -315,7 +316,7 @@ func TestPlayerStopsInTheMiddle(t *testing.T) {
 // worker.
 func TestAHangingRequestHoldsUpNobodyForLong(t *testing.T) {
 	set := compile(t, phased("go", "Pending", "  next: {statusTemplate: 'phase: Running'}"))
-	wrap := func(t player.Transport) player.Transport { return hangingPatches{t.(*memory.Cluster)} }
+	wrap := func(t transport.Transport) transport.Transport { return hangingPatches{t.(*memory.Cluster)} }
 	playing(t, set, player.Options{Workers: 1, Timeout: 10 * time.Second}, wrap, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 		create(t, c, newPod("stuck", ""))
 		synctest.Wait()
@@ -364,7 +365,7 @@ func TestALostAnswerDoesNotLoseTheRest(t *testing.T) {
 		}
 		return nil
 	}}
-	wrap := func(t player.Transport) player.Transport {
+	wrap := func(t transport.Transport) transport.Transport {
 		f.Cluster = t.(*memory.Cluster)
 		return lostAnswer{f, &lost}
 	}
@@ -395,7 +396,7 @@ func TestALostAnswerIsNotPlayedAgain(t *testing.T) {
 			effects++
 		}
 	}}
-	wrap := func(t player.Transport) player.Transport {
+	wrap := func(t transport.Transport) transport.Transport {
 		return lostAnswer{&flaky{Cluster: t.(*memory.Cluster), fail: func(string, string) error { return nil }}, &lost}
 	}
 	playing(t, set, o, wrap, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
@@ -423,7 +424,7 @@ func TestWhatIsGoneIsNotPlayedAgain(t *testing.T) {
 					plays++
 				}
 			}}
-			wrap := func(t player.Transport) player.Transport { return watchesWithoutDeletes{t.(*memory.Cluster)} }
+			wrap := func(t transport.Transport) transport.Transport { return watchesWithoutDeletes{t.(*memory.Cluster)} }
 			playing(t, set, o, wrap, func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 				pod := newPod("web", "")
 				grace := int64(30)

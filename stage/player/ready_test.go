@@ -17,6 +17,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/player"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // refusing is a cluster whose lists or watches fail for a time.
@@ -26,7 +27,7 @@ type refusing struct {
 	healed         atomic.Bool
 }
 
-func (r *refusing) Share() player.Transport { return r }
+func (r *refusing) Share() transport.Transport { return r }
 
 func (r *refusing) List(ctx context.Context, k schema.GroupVersionKind, ns string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	if r.lists != nil && !r.healed.Load() {

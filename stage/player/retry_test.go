@@ -22,6 +22,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/player"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // Where the tests of this file say "as specified" they mean what the specification of effects says
@@ -35,7 +36,7 @@ type away struct {
 	tries atomic.Int32 // while it was away
 }
 
-func (a *away) Share() player.Transport { return a }
+func (a *away) Share() transport.Transport { return a }
 
 func (a *away) reach(ctx context.Context) error {
 	if !a.away.Load() {
@@ -79,7 +80,7 @@ func TestAnOutageIsOverForAllAtOnce(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := &away{hangs: c.hangs}
-			wrap := func(t player.Transport) player.Transport {
+			wrap := func(t transport.Transport) transport.Transport {
 				a.Cluster = t.(*memory.Cluster)
 				return a
 			}
@@ -170,7 +171,7 @@ func TestRefusalsConcernOneObject(t *testing.T) {
 func TestEffectsFollowEachOthersVersions(t *testing.T) {
 	set := compile(t, phased("go", "Pending", "  steps: [{patch: {root: metadata, template: 'labels: {a: b}'}}, {patch: {subresource: status, root: status, template: 'phase: Running'}}]"))
 	s := &spy{}
-	wrap := func(t player.Transport) player.Transport {
+	wrap := func(t transport.Transport) transport.Transport {
 		s.Cluster = t.(*memory.Cluster)
 		return s
 	}
@@ -190,7 +191,7 @@ type spy struct {
 	asked, got []string
 }
 
-func (s *spy) Share() player.Transport { return s }
+func (s *spy) Share() transport.Transport { return s }
 
 func (s *spy) Patch(ctx context.Context, k schema.GroupVersionKind, n types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
 	var patch struct{ Metadata metav1.ObjectMeta }
@@ -261,7 +262,7 @@ func TestConflictsWithoutEndAreTriedLessAndLess(t *testing.T) {
 // A young server is one that closes the watch of whoever does not read ten events in time.
 type young struct{ *memory.Cluster }
 
-func (y young) Share() player.Transport { return y }
+func (y young) Share() transport.Transport { return y }
 
 func (y young) Watch(ctx context.Context, k schema.GroupVersionKind, ns string, o metav1.ListOptions) (watch.Interface, error) {
 	real, err := y.Cluster.Watch(ctx, k, ns, o)
@@ -296,7 +297,7 @@ func TestAYoungServerCutsWatches(t *testing.T) {
 			played.Add(1)
 		}
 	}}
-	playing(t, compile(t, delayed("go", "Pending", "Running", 1000)), o, func(t player.Transport) player.Transport { return young{t.(*memory.Cluster)} },
+	playing(t, compile(t, delayed("go", "Pending", "Running", 1000)), o, func(t transport.Transport) transport.Transport { return young{t.(*memory.Cluster)} },
 		func(ctx context.Context, t *testing.T, c *memory.Cluster) {
 			for i := range 1000 {
 				create(t, c, newPod(fmt.Sprintf("p%d", i), ""))

@@ -17,6 +17,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/listwatch"
 	"github.com/stagecraft-go/stagecraft/internal/patch"
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // fieldManager is the field manager of what effects write.
@@ -39,7 +40,7 @@ type inFlight struct {
 func (p *inFlight) done() bool { return p.index >= len(p.plan) }
 
 // send carries out the effect at index and steps on. On an error it stays where it is.
-func (p *inFlight) send(ctx context.Context, w Writer, now time.Time) error {
+func (p *inFlight) send(ctx context.Context, w transport.Writer, now time.Time) error {
 	e := p.plan[p.index]
 	if e != nil {
 		if err := p.effect(ctx, w, e, now); err != nil {
@@ -51,7 +52,7 @@ func (p *inFlight) send(ctx context.Context, w Writer, now time.Time) error {
 	return nil
 }
 
-func (p *inFlight) effect(ctx context.Context, w Writer, e stage.Effect, now time.Time) error {
+func (p *inFlight) effect(ctx context.Context, w transport.Writer, e stage.Effect, now time.Time) error {
 	p.noop = false
 	switch e := e.(type) {
 	case stage.Event:
@@ -68,8 +69,8 @@ func (p *inFlight) effect(ctx context.Context, w Writer, e stage.Effect, now tim
 }
 
 // patch sends a patch unless it changes nothing.
-func (p *inFlight) patch(ctx context.Context, w Writer, e stage.Patch) error {
-	change := PatchResult{Patch: e, Key: p.transition.Key, Before: p.obj}
+func (p *inFlight) patch(ctx context.Context, w transport.Writer, e stage.Patch) error {
+	change := change{Patch: e, key: p.transition.Key, before: p.obj}
 	var err error
 	if p.noop, err = change.noOp(w); p.noop {
 		return nil
@@ -100,27 +101,41 @@ func (p *inFlight) became(obj *unstructured.Unstructured) {
 	p.obj, p.last = obj, version
 }
 
-// noOp reports whether the patch changes nothing. For a Writer that takes it, it keeps what the
-// patch makes of the object.
-func (p *PatchResult) noOp(w Writer) (bool, error) {
-	if _, ok := w.(ValueWriter); !ok || p.Before == nil {
-		return p.NoOp(p.Before)
+// A change is a patch of an object.
+type change struct {
+	stage.Patch
+	key    stage.Key
+	before *unstructured.Unstructured
+	after  any // the object with the patch; only computed for a ValueWriter
+}
+
+// noOp reports whether the patch changes nothing.
+func (c *change) noOp(w transport.Writer) (bool, error) {
+	if _, ok := w.(transport.ValueWriter); !ok || c.before == nil {
+		return c.NoOp(c.before)
 	}
 	var err error
-	p.After, err = p.Result(p.Before)
-	return err == nil && patch.Equal(p.Before.Object, p.After), err
+	c.after, err = c.Result(c.before)
+	return err == nil && patch.Equal(c.before.Object, c.after), err
 }
 
 // send sends the patch as values to a Writer that takes them, else as text.
-func (p *PatchResult) send(ctx context.Context, w Writer) (*unstructured.Unstructured, error) {
+func (c *change) send(ctx context.Context, w transport.Writer) (*unstructured.Unstructured, error) {
 	o := metav1.PatchOptions{FieldManager: fieldManager}
-	if v, ok := w.(ValueWriter); ok {
-		return listwatch.Guard(func() (*unstructured.Unstructured, error) { return v.PatchValue(ctx, *p, o) })
+	if v, ok := w.(transport.ValueWriter); ok {
+		return listwatch.Guard(func() (*unstructured.Unstructured, error) { return v.PatchValue(ctx, c.result(), o) })
 	}
-	data := withVersion(p.Patch, p.Before).JSON()
+	data := withVersion(c.Patch, c.before).JSON()
 	return listwatch.Guard(func() (*unstructured.Unstructured, error) {
-		return w.Patch(ctx, p.Key.GroupVersionKind(), p.Key.NamespacedName(), p.Type, data, o, subresources(p.Subresource)...)
+		return w.Patch(ctx, c.key.GroupVersionKind(), c.key.NamespacedName(), c.Type, data, o, subresources(c.Subresource)...)
 	})
+}
+
+func (c *change) result() transport.PatchResult {
+	return transport.PatchResult{
+		Kind: c.key.GroupVersionKind(), Name: c.key.NamespacedName(), Subresource: c.Subresource,
+		Type: c.Type, Data: c.Data, Before: c.before, After: c.after,
+	}
 }
 
 // withVersion adds the resourceVersion of obj to the patch, so that the server refuses it if the
@@ -158,7 +173,7 @@ func subresources(name string) []string {
 }
 
 // delete deletes the object, unless it is another one by now.
-func (p *inFlight) delete(ctx context.Context, w Writer) error {
+func (p *inFlight) delete(ctx context.Context, w transport.Writer) error {
 	k := p.transition.Key
 	o := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
 	if uid := p.transition.UID; uid != "" {
@@ -174,7 +189,7 @@ func (p *inFlight) delete(ctx context.Context, w Writer) error {
 
 // apply patches a subresource, or applies the object; the other types create it first and patch it
 // if it is there.
-func (p *inFlight) apply(ctx context.Context, w Writer, e stage.Apply) error {
+func (p *inFlight) apply(ctx context.Context, w transport.Writer, e stage.Apply) error {
 	w, err := impersonate(w, e.Impersonate)
 	if err != nil {
 		return err
@@ -240,11 +255,11 @@ func answers(obj *unstructured.Unstructured, k stage.Key, uid types.UID) error {
 	return nil
 }
 
-func impersonate(w Writer, user string) (Writer, error) {
+func impersonate(w transport.Writer, user string) (transport.Writer, error) {
 	if user == "" {
 		return w, nil
 	}
-	i, ok := w.(Impersonator)
+	i, ok := w.(transport.Impersonator)
 	if !ok {
 		return nil, &localError{fmt.Errorf("%w user %q", errNoImpersonation, user)}
 	}

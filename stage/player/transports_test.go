@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/stagecraft-go/stagecraft/stage/memory"
-	"github.com/stagecraft-go/stagecraft/stage/player"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // The transports of this file are a cluster in memory that fails in one way each.
@@ -27,9 +27,9 @@ type flaky struct {
 	calls []string
 }
 
-func (f *flaky) Share() player.Transport { return f }
+func (f *flaky) Share() transport.Transport { return f }
 
-func (f *flaky) As(user string) player.Writer {
+func (f *flaky) As(user string) transport.Writer {
 	f.note("as "+user, "")
 	return f.Cluster.As(user)
 }
@@ -76,8 +76,8 @@ func (f *flaky) count(call string) (n int) {
 	return n
 }
 
-func wrapped(f *flaky) func(player.Transport) player.Transport {
-	return func(t player.Transport) player.Transport {
+func wrapped(f *flaky) func(transport.Transport) transport.Transport {
+	return func(t transport.Transport) transport.Transport {
 		f.Cluster = t.(*memory.Cluster)
 		return f
 	}
@@ -86,7 +86,7 @@ func wrapped(f *flaky) func(player.Transport) player.Transport {
 // watchesOfNew is a cluster whose watches report new objects only.
 type watchesOfNew struct{ *memory.Cluster }
 
-func (d watchesOfNew) Share() player.Transport { return d }
+func (d watchesOfNew) Share() transport.Transport { return d }
 
 func (d watchesOfNew) Watch(ctx context.Context, k schema.GroupVersionKind, ns string, o metav1.ListOptions) (watch.Interface, error) {
 	w, err := d.Cluster.Watch(ctx, k, ns, o)
@@ -99,7 +99,7 @@ func (d watchesOfNew) Watch(ctx context.Context, k schema.GroupVersionKind, ns s
 // hangingPatches is a cluster that never answers a patch of the pod stuck.
 type hangingPatches struct{ *memory.Cluster }
 
-func (h hangingPatches) Share() player.Transport { return h }
+func (h hangingPatches) Share() transport.Transport { return h }
 
 func (h hangingPatches) Patch(ctx context.Context, k schema.GroupVersionKind, n types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
 	if n.Name == "stuck" {
@@ -112,7 +112,7 @@ func (h hangingPatches) Patch(ctx context.Context, k schema.GroupVersionKind, n 
 // watchesWithoutDeletes is a cluster whose watches do not report deletions.
 type watchesWithoutDeletes struct{ *memory.Cluster }
 
-func (e watchesWithoutDeletes) Share() player.Transport { return e }
+func (e watchesWithoutDeletes) Share() transport.Transport { return e }
 
 func (e watchesWithoutDeletes) Watch(ctx context.Context, k schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
 	w, err := e.Cluster.Watch(ctx, k, namespace, o)
@@ -128,7 +128,7 @@ type lostAnswer struct {
 	lost *atomic.Bool
 }
 
-func (f lostAnswer) Share() player.Transport { return f }
+func (f lostAnswer) Share() transport.Transport { return f }
 
 func (f lostAnswer) Patch(ctx context.Context, k schema.GroupVersionKind, n types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
 	obj, err := f.flaky.Patch(ctx, k, n, t, data, o, sub...)

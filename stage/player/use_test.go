@@ -18,14 +18,15 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/player"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // directing is [playing] for tests that speak to the Player.
-func directing(t *testing.T, set *stage.Set, o player.Options, wrap func(player.Transport) player.Transport, test func(*testing.T, *memory.Cluster, *player.Player)) {
+func directing(t *testing.T, set *stage.Set, o player.Options, wrap func(transport.Transport) transport.Transport, test func(*testing.T, *memory.Cluster, *player.Player)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memory.New(memory.Options{})
-		var transport player.Transport = cluster
+		var transport transport.Transport = cluster
 		if wrap != nil {
 			transport = wrap(cluster)
 		}

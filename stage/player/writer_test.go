@@ -11,11 +11,12 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/player"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // mutatingWriter changes all that it is given to create.
 type mutatingWriter struct {
-	player.Writer
+	transport.Writer
 	sources []any // of Events, as they came
 }
 

@@ -13,11 +13,12 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/timing"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // client sends the writes of a controller and has the loop observe what they return.
 type client struct {
-	transport  Transport
+	transport  transport.Transport
 	loop       *Loop
 	controller string
 	limited    *timing.Client // nil if requests take no time
@@ -50,8 +51,8 @@ func (c *client) ReplaceStatus(ctx context.Context, obj *unstructured.Unstructur
 	return c.observe(got, err, len(o.DryRun) > 0)
 }
 
-func replaceStatus(ctx context.Context, w Writer, obj *unstructured.Unstructured, status map[string]any, o metav1.PatchOptions) (*unstructured.Unstructured, error) {
-	if values, takes := w.(StatusWriter); takes {
+func replaceStatus(ctx context.Context, w transport.Writer, obj *unstructured.Unstructured, status map[string]any, o metav1.PatchOptions) (*unstructured.Unstructured, error) {
+	if values, takes := w.(transport.StatusWriter); takes {
 		return values.ReplaceStatus(ctx, obj, status, o)
 	}
 	data, err := object.AppendJSON(nil, []any{

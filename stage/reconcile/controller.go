@@ -5,13 +5,12 @@ import (
 	"errors"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // A Controller brings the objects of one kind in line with what they ask for. It is plain data. Its
@@ -65,7 +64,7 @@ type Request struct {
 	Now   time.Time // the time, whoever's clock it is
 	Cache *Cache
 	// Client sends writes. What they return is in the cache at once.
-	Client Writer
+	Client transport.Writer
 
 	crew *crew // nil if the request was not made by a loop
 }
@@ -95,40 +94,6 @@ func (e *finalError) Unwrap() error { return e.err }
 func isFinal(err error) bool {
 	var final *finalError
 	return errors.As(err, &final)
-}
-
-// Reader is what a cluster is read with. Its methods are those of player.Reader.
-type Reader interface {
-	// Get returns one object, or an error for which apierrors.IsNotFound is true.
-	Get(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error)
-	// List returns the objects of a namespace, or of all if it is "". It obeys Limit and Continue.
-	List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error)
-	// Watch sends what happens after o.ResourceVersion. Plain closing is not an error.
-	Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error)
-}
-
-// Writer is what controllers write with. Its methods are those of player.Writer.
-type Writer interface {
-	// Create creates an object and returns it as stored.
-	Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error)
-	// Patch changes an object, or a subresource of it, and returns it as stored.
-	Patch(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error)
-	// Delete deletes an object.
-	Delete(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error
-}
-
-// A StatusWriter is a Writer that takes a status as values, which costs less than a patch. A Request's
-// Client is one.
-type StatusWriter interface {
-	// ReplaceStatus replaces the status of an object that must still have its resourceVersion, and
-	// returns it as stored. The status consists of JSON values, and is not changed afterwards.
-	ReplaceStatus(ctx context.Context, obj *unstructured.Unstructured, status map[string]any, o metav1.PatchOptions) (*unstructured.Unstructured, error)
-}
-
-// Transport is a cluster. Package stage/memory has one; a player.Transport is one too.
-type Transport interface {
-	Reader
-	Writer
 }
 
 // controllerOf returns what an object's owner references name as its controller.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/printable"
 	"github.com/stagecraft-go/stagecraft/stage/timing"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // ErrLivelock is why a key is parked: it was reconciled [Options.MaxReconciles] times and time did
@@ -121,7 +122,7 @@ const (
 )
 
 // NewLoop returns a loop with an empty cache, whose controllers write to t.
-func NewLoop(t Transport, o Options, controllers ...Controller) *Loop {
+func NewLoop(t transport.Transport, o Options, controllers ...Controller) *Loop {
 	o.RetryAfter = cmp.Or(o.RetryAfter, 5*time.Millisecond)
 	o.MaxRetryAfter = cmp.Or(o.MaxRetryAfter, 1000*time.Second)
 	o.MaxReconciles = cmp.Or(o.MaxReconciles, 10_000)

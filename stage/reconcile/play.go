@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // PlayOptions of [Play]. The zero value is the default.
@@ -30,7 +32,7 @@ type PlayOptions struct {
 // ctx is done, and returns its cause. All goroutines have ended by then. Controllers are first
 // called when the objects of every kind have been listed. Failures of requests, of watches and of
 // controllers do not end it; they are tried again.
-func Play(ctx context.Context, t Transport, o PlayOptions, controllers ...Controller) error {
+func Play(ctx context.Context, t transport.Transport, o PlayOptions, controllers ...Controller) error {
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	t = timed{t, o.Timeout}
 	p := &runner{loop: NewLoop(t, o.Options, controllers...), updates: make(chan watchUpdate)}
@@ -118,7 +120,7 @@ func (p *runner) wait(now time.Time) time.Duration {
 
 // timed ends requests that take too long. Watches last as long as they want.
 type timed struct {
-	Transport
+	transport.Transport
 	timeout time.Duration
 }
 

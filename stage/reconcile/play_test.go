@@ -18,6 +18,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // twin gives each ConfigMap without an owner a Pod.
@@ -40,7 +41,7 @@ func twin() reconcile.Controller {
 }
 
 // playing runs a test with a player on a cluster, in a bubble.
-func playing(t *testing.T, transport func(*memory.Cluster) reconcile.Transport, o reconcile.PlayOptions, test func(*testing.T, *memory.Cluster)) {
+func playing(t *testing.T, transport func(*memory.Cluster) transport.Transport, o reconcile.PlayOptions, test func(*testing.T, *memory.Cluster)) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memory.New(memory.Options{})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -52,7 +53,7 @@ func playing(t *testing.T, transport func(*memory.Cluster) reconcile.Transport, 
 	})
 }
 
-func itself(c *memory.Cluster) reconcile.Transport { return c }
+func itself(c *memory.Cluster) transport.Transport { return c }
 
 func podCount(t *testing.T, c *memory.Cluster) int {
 	list, err := c.List(t.Context(), pods, "", metav1.ListOptions{})
@@ -118,7 +119,7 @@ func TestPlayGoesOnAfterFailures(t *testing.T) {
 			failures.Add(1)
 		}
 	}
-	playing(t, func(c *memory.Cluster) reconcile.Transport { return &shaky{Cluster: c} }, o, func(t *testing.T, cluster *memory.Cluster) {
+	playing(t, func(c *memory.Cluster) transport.Transport { return &shaky{Cluster: c} }, o, func(t *testing.T, cluster *memory.Cluster) {
 		for i := range 20 {
 			_, err := cluster.Create(t.Context(), named(configMaps, "x", string(rune('a'+i)), ""), metav1.CreateOptions{})
 			require.NoError(t, err)

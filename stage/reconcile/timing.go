@@ -12,6 +12,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/random"
 	"github.com/stagecraft-go/stagecraft/stage/timing"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // Timing is how long things take for the controllers of a [Loop], as for those of one program on a
@@ -99,7 +100,7 @@ type crew struct {
 	queued   []*task // keys that wait for a worker
 }
 
-func newCrew(l *Loop, t Transport, c *Controller) *crew {
+func newCrew(l *Loop, t transport.Transport, c *Controller) *crew {
 	controller := c.Name
 	w := &crew{client: client{transport: t, loop: l, controller: controller}}
 	w.recorder = newRecorder(&w.client, cmp.Or(c.Component, controller, "controller"), l.options.Events)

@@ -17,6 +17,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/simulation/load"
 	"github.com/stagecraft-go/stagecraft/stage/timing"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // second is a Timing where each request takes a second, and watches half of one.
@@ -202,7 +203,7 @@ func TestAtOnceTakesNoTime(t *testing.T) {
 	var w *world
 	w = newWorld(t, reconcile.Options{Timing: second(reconcile.ControllerTiming{})}, reconcile.Controller{For: configMaps,
 		Reconcile: func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
-			for i, client := range []reconcile.Writer{r.Client, r.AtOnce().Client} {
+			for i, client := range []transport.Writer{r.Client, r.AtOnce().Client} {
 				_, err := client.Create(ctx, named(pods, "x", fmt.Sprint("p", i), ""), metav1.CreateOptions{})
 				require.NoError(t, err)
 				at = append(at, w.at())

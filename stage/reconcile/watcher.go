@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/stagecraft-go/stagecraft/internal/listwatch"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // The pauses between attempts to list and to watch.
@@ -25,7 +26,7 @@ type watcher struct {
 	listed  bool
 }
 
-func (w *watcher) run(ctx context.Context, t Transport, namespace string) {
+func (w *watcher) run(ctx context.Context, t transport.Transport, namespace string) {
 	source := listwatch.Source{Lister: t, Watcher: t, Kind: w.kind, Namespace: namespace}
 	listwatch.Run(ctx, source, listwatch.Options{Retry: initialBackoff, Longest: maxBackoff}, func(e listwatch.Event) {
 		if e.Object != nil {

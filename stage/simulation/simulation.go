@@ -66,6 +66,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 	"github.com/stagecraft-go/stagecraft/stage/validation"
 )
 
@@ -147,8 +148,8 @@ type Simulation struct {
 	now       time.Time
 	sharedNow atomic.Int64 // now in Unix nanoseconds, for the cluster, which other goroutines may use
 	cluster   *memory.Cluster
-	shared    *memory.Cluster // the same cluster; it shares objects instead of copying them
-	writer    player.Writer   // the same cluster; it writes effects
+	shared    *memory.Cluster  // the same cluster; it shares objects instead of copying them
+	writer    transport.Writer // the same cluster; it writes effects
 	engine    *stage.Engine
 	loops     []*reconcile.Loop // one, or one for each process if things take time
 	clients   *kubeletClients   // nil if nothing takes time

@@ -7,7 +7,7 @@
 // # Terminology
 //
 //   - The hub is the cluster that holds StagedBindingPolicies and BindingPolicies. A [Player] sees
-//     it through a [Transport].
+//     it through a [transport.Transport].
 //   - A [TraceEvent] is one decision that changed something, or one failure.
 //
 // # Usage

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -19,7 +20,7 @@ import (
 
 // execute writes what a decision says, in its order, and stops at the first failure. It reports
 // whether it tried to write anything.
-func (s *policyState) execute(ctx context.Context, hub Writer, name string, d staged.Decision) (changed bool, err error) {
+func (s *policyState) execute(ctx context.Context, hub transport.Writer, name string, d staged.Decision) (changed bool, err error) {
 	var stale []*control.BindingPolicy
 	for _, p := range d.Ensure {
 		if s.differs(p) {
@@ -49,7 +50,7 @@ func (s *policyState) execute(ctx context.Context, hub Writer, name string, d st
 }
 
 // remove deletes the BindingPolicy that was seen under a name.
-func (s *policyState) remove(ctx context.Context, hub Writer, name string) error {
+func (s *policyState) remove(ctx context.Context, hub transport.Writer, name string) error {
 	seen := s.rollout.BindingPolicy(name)
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &seen.UID, ResourceVersion: &seen.ResourceVersion}}
 	err := hub.Delete(ctx, bindingPolicyKind, types.NamespacedName{Name: name}, options)
@@ -63,7 +64,7 @@ func (s *policyState) remove(ctx context.Context, hub Writer, name string) error
 
 // writeStatus writes the status. It fails with a conflict if somebody has written the object since
 // it was read.
-func (s *policyState) writeStatus(ctx context.Context, hub Writer, name string, d staged.Decision) error {
+func (s *policyState) writeStatus(ctx context.Context, hub transport.Writer, name string, d staged.Decision) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": s.version, "uid": s.uid},
 		"status":   d.Status,
@@ -96,7 +97,7 @@ func (s *policyState) differs(want *control.BindingPolicy) bool {
 }
 
 // ensure creates a BindingPolicy, or updates its spec and its version.
-func (s *policyState) ensure(ctx context.Context, hub Writer, want *control.BindingPolicy) error {
+func (s *policyState) ensure(ctx context.Context, hub transport.Writer, want *control.BindingPolicy) error {
 	old := s.rollout.BindingPolicy(want.Name)
 	stored, err := write(ctx, hub, old, want)
 	if err != nil {
@@ -118,7 +119,7 @@ func (s *policyState) ensure(ctx context.Context, hub Writer, want *control.Bind
 
 // write creates a BindingPolicy, or patches the old one, if nobody has written it since it was
 // read. It returns what is stored then.
-func write(ctx context.Context, hub Writer, old, want *control.BindingPolicy) (*unstructured.Unstructured, error) {
+func write(ctx context.Context, hub transport.Writer, old, want *control.BindingPolicy) (*unstructured.Unstructured, error) {
 	if old == nil {
 		return create(ctx, hub, want)
 	}
@@ -132,7 +133,7 @@ func write(ctx context.Context, hub Writer, old, want *control.BindingPolicy) (*
 	return hub.Patch(ctx, bindingPolicyKind, types.NamespacedName{Name: want.Name}, types.MergePatchType, patch, metav1.PatchOptions{})
 }
 
-func create(ctx context.Context, hub Writer, p *control.BindingPolicy) (*unstructured.Unstructured, error) {
+func create(ctx context.Context, hub transport.Writer, p *control.BindingPolicy) (*unstructured.Unstructured, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(p)
 	if err != nil {
 		return nil, err

@@ -19,13 +19,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/player"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-var _ player.Transport = (*memory.Cluster)(nil)
+var _ transport.Transport = (*memory.Cluster)(nil)
 
 // The kinds on the hub.
 var (
@@ -70,8 +71,8 @@ type hub struct {
 	status     v1alpha1.Status                   // of the StagedBindingPolicy, after the last turn
 
 	fail   func(verb, name string) error // nil: nothing fails
-	events player.Creator
-	works  player.Reader
+	events transport.Creator
+	works  transport.Reader
 	trace  func(player.TraceEvent)
 }
 
@@ -129,17 +130,17 @@ func (h *hub) failure(verb, name string) error {
 	return h.fail(verb, name)
 }
 
-// transport is the hub as the player sees it.
-type transport struct {
-	player.Reader
+// hubTransport is the hub as the player sees it.
+type hubTransport struct {
+	transport.Reader
 	*hub
 }
 
-func (tr transport) Delete(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
+func (tr hubTransport) Delete(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
 	return tr.cluster.Delete(ctx, kind, name, o)
 }
 
-func (tr transport) Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
+func (tr hubTransport) Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
 	return tr.hub.Create(ctx, obj, o)
 }
 
@@ -204,7 +205,7 @@ func (h *hub) play(do func()) {
 	ctx, stop := context.WithCancel(h.t.Context())
 	done := make(chan error)
 	go func() {
-		done <- player.Play(ctx, transport{h.cluster, h}, player.Options{Events: h.events, Trace: h.trace, WorkStatuses: h.works})
+		done <- player.Play(ctx, hubTransport{h.cluster, h}, player.Options{Events: h.events, Trace: h.trace, WorkStatuses: h.works})
 	}()
 	do()
 	stop()

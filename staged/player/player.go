@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -30,7 +31,7 @@ type Options struct {
 	Clusters func() map[string]map[string]string
 	// WorkStatuses reads the WorkStatuses in KubeStellar's inventory and transport space. They say
 	// which clusters have reported the objects. Nil: that is not known.
-	WorkStatuses Reader
+	WorkStatuses transport.Reader
 	// Reports returns when clusters reported the objects of a StagedBindingPolicy, for callers who
 	// know more than WorkStatuses say. It is called as often as Clusters. Nil: that is not known.
 	Reports func(policy string) []staged.Report
@@ -38,7 +39,7 @@ type Options struct {
 	// that kubectl describe shows them: the events of decisions, StageSatisfied, and each
 	// BindingPolicy that was created, updated or deleted. Each Event is written at most once, after
 	// the fact; a failure to write it goes to Trace. Nil: no Events.
-	Events Creator
+	Events transport.Creator
 	// RetryAfter is the pause after a failure; it doubles with each failure of the same
 	// StagedBindingPolicy, up to a minute. Default 1s.
 	RetryAfter time.Duration
@@ -74,7 +75,7 @@ const pollInterval = 10 * time.Second
 //
 // A Player may be run once.
 type Player struct {
-	hub      Transport
+	hub      transport.Transport
 	options  Options
 	cache    cache
 	policies map[string]*policyState // by the name of the StagedBindingPolicy
@@ -83,7 +84,7 @@ type Player struct {
 }
 
 // New returns a Player that is ready to run.
-func New(hub Transport, o Options) *Player {
+func New(hub transport.Transport, o Options) *Player {
 	o.RetryAfter = cmp.Or(o.RetryAfter, time.Second)
 	p := &Player{hub: hub, options: o, cache: newCache(), policies: map[string]*policyState{},
 		unsynced: map[schema.GroupVersionKind]bool{
@@ -96,7 +97,7 @@ func New(hub Transport, o Options) *Player {
 }
 
 // Play runs a new [Player] until ctx is done, and returns the cause of that.
-func Play(ctx context.Context, hub Transport, o Options) error {
+func Play(ctx context.Context, hub transport.Transport, o Options) error {
 	return New(hub, o).Run(ctx)
 }
 
@@ -133,7 +134,7 @@ func (p *Player) Run(ctx context.Context) error {
 }
 
 // reader returns where objects of a kind are read.
-func (p *Player) reader(kind schema.GroupVersionKind) Reader {
+func (p *Player) reader(kind schema.GroupVersionKind) transport.Reader {
 	if kind == workStatusKind {
 		return p.options.WorkStatuses
 	}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/player"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -204,7 +205,7 @@ func TestPlayerAsksForClusters(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() {
-			done <- player.Play(ctx, transport{h.cluster, h}, player.Options{Clusters: func() map[string]map[string]string { return *known.Load() }})
+			done <- player.Play(ctx, hubTransport{h.cluster, h}, player.Options{Clusters: func() map[string]map[string]string { return *known.Load() }})
 		}()
 		h.turn()
 		require.Empty(t, h.exist())
@@ -273,7 +274,10 @@ func TestPlayerTellsOfFaultsInTheStatus(t *testing.T) {
 }
 
 // A silent reader returns neither results nor errors.
-type silent struct{ lists bool }
+type silent struct {
+	transport.Getter // not called
+	lists            bool
+}
 
 func (s silent) List(context.Context, schema.GroupVersionKind, string, metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	if s.lists {
@@ -290,7 +294,7 @@ func TestPlayerSurvivesReadersThatAnswerNothing(t *testing.T) {
 	for _, lists := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHub(t, twoStages("    condition: num('sum') >= 1\n"))
-			h.works = silent{lists}
+			h.works = silent{lists: lists}
 			var failures int
 			h.trace = func(e player.TraceEvent) {
 				if e.Err != nil && strings.Contains(e.Err.Error(), "neither a result nor an error") {

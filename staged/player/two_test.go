@@ -22,14 +22,14 @@ import (
 
 // A lateTransport sees what happens to one kind some time later, and counts its writes.
 type lateTransport struct {
-	transport
+	hubTransport
 	kind   schema.GroupVersionKind
 	delay  time.Duration
 	writes *atomic.Int64
 }
 
 func (l lateTransport) Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
-	w, err := l.transport.Watch(ctx, kind, namespace, o)
+	w, err := l.hubTransport.Watch(ctx, kind, namespace, o)
 	if err != nil || kind != l.kind {
 		return w, err
 	}
@@ -54,17 +54,17 @@ func (l lateTransport) Watch(ctx context.Context, kind schema.GroupVersionKind, 
 
 func (l lateTransport) Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
 	l.writes.Add(1)
-	return l.transport.Create(ctx, obj, o)
+	return l.hubTransport.Create(ctx, obj, o)
 }
 
 func (l lateTransport) Delete(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
 	l.writes.Add(1)
-	return l.transport.Delete(ctx, kind, name, o)
+	return l.hubTransport.Delete(ctx, kind, name, o)
 }
 
 func (l lateTransport) Patch(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
 	l.writes.Add(1)
-	return l.transport.Patch(ctx, kind, name, t, data, o, sub...)
+	return l.hubTransport.Patch(ctx, kind, name, t, data, o, sub...)
 }
 
 // Two Players, one of which sees the StagedBindingPolicies, the BindingPolicies or the Bindings a
@@ -85,7 +85,7 @@ func playTwo(t *testing.T, kind schema.GroupVersionKind) {
 	done := make(chan error, 2)
 	for _, delay := range []time.Duration{0, time.Second} {
 		go func() {
-			l := lateTransport{transport{h.cluster, h}, kind, delay, &writes}
+			l := lateTransport{hubTransport{h.cluster, h}, kind, delay, &writes}
 			done <- player.Play(ctx, l, player.Options{})
 		}()
 	}
@@ -118,7 +118,7 @@ func playTwo(t *testing.T, kind schema.GroupVersionKind) {
 // changedBeforeDelete has somebody change a BindingPolicy right before it is deleted for the first
 // time.
 type changedBeforeDelete struct {
-	transport
+	hubTransport
 	answers *[]error
 }
 
@@ -129,7 +129,7 @@ func (c changedBeforeDelete) Delete(ctx context.Context, kind schema.GroupVersio
 			return err
 		}
 	}
-	err := c.transport.Delete(ctx, kind, name, o)
+	err := c.hubTransport.Delete(ctx, kind, name, o)
 	*c.answers = append(*c.answers, err)
 	return err
 }
@@ -143,7 +143,7 @@ func TestPlayerDeletesWhatItHasRead(t *testing.T) {
 		done := make(chan error)
 		var answers []error
 		go func() {
-			done <- player.Play(ctx, changedBeforeDelete{transport{h.cluster, h}, &answers}, player.Options{})
+			done <- player.Play(ctx, changedBeforeDelete{hubTransport{h.cluster, h}, &answers}, player.Options{})
 		}()
 		for range 12 {
 			h.turn()
@@ -165,7 +165,7 @@ func TestPlayerBacksOff(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() {
-			l := lateTransport{transport{h.cluster, h}, schema.GroupVersionKind{}, 0, &writes}
+			l := lateTransport{hubTransport{h.cluster, h}, schema.GroupVersionKind{}, 0, &writes}
 			done <- player.Play(ctx, l, player.Options{})
 		}()
 		w, err := h.cluster.Watch(ctx, bindingPolicyKind, "", metav1.ListOptions{})

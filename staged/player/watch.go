@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/internal/listwatch"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // listTimeout is how long one page of a list may take.
@@ -27,7 +28,7 @@ type watchEvent struct {
 
 // A watcher lists and watches the objects of one kind.
 type watcher struct {
-	reader  Reader
+	reader  transport.Reader
 	kind    schema.GroupVersionKind
 	retry   time.Duration
 	send    chan<- watchEvent

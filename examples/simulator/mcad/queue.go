@@ -13,6 +13,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage/controllers/resources"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // QueueOptions of [Queue]. The zero value is the default.
@@ -118,7 +119,7 @@ func (d *dispatcher) free(c *reconcile.Cache) resources.Amounts {
 }
 
 // create creates all that is wrapped. What exists already is from an attempt that failed halfway.
-func create(ctx context.Context, w reconcile.Writer, wrapper *unstructured.Unstructured) error {
+func create(ctx context.Context, w transport.Writer, wrapper *unstructured.Unstructured) error {
 	items, err := itemsOf(wrapper)
 	if err != nil {
 		return reconcile.Final(err)
@@ -213,7 +214,7 @@ func (s *status) addCondition(condition, reason string, now time.Time) {
 func stamp(t time.Time) string { return t.UTC().Format(metav1.RFC3339Micro) }
 
 // write writes the status if it has changed.
-func (s *status) write(ctx context.Context, w reconcile.Writer) error {
+func (s *status) write(ctx context.Context, w transport.Writer) error {
 	if !s.changed {
 		return nil
 	}

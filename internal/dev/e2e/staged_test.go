@@ -17,6 +17,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 	"github.com/stagecraft-go/stagecraft/stage/kube/ctrlruntime"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/player"
@@ -154,7 +155,7 @@ func TestStagedRollouts(t *testing.T) {
 	g := newKubeStellar(t, hub, "smooth", "rough")
 	g.setBroken("test1", "rough", true)
 	least := g.minimumPolicies("smooth")
-	play := func(hub player.Transport) (stop func()) {
+	play := func(hub transport.Transport) (stop func()) {
 		return background(t, func(ctx context.Context) error {
 			return player.Play(ctx, hub, player.Options{
 				Clusters: func() map[string]map[string]string { return g.clusters }, WorkStatuses: hub, Events: hub,

@@ -20,10 +20,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // startPlaying plays Stages for the duration of a test.
-func startPlaying(t *testing.T, transport player.Transport, o player.Options, stages ...stage.Source) {
+func startPlaying(t *testing.T, transport transport.Transport, o player.Options, stages ...stage.Source) {
 	t.Helper()
 	set, err := stage.Compile(stage.Options{}, stages...)
 	require.NoError(t, err)
@@ -87,7 +88,7 @@ func countMarked(t *testing.T, cluster *kube.Cluster, kind schema.GroupVersionKi
 
 // A recordingTransport records how it is used.
 type recordingTransport struct {
-	player.Transport
+	transport.Transport
 	lists   atomic.Int64
 	watches atomic.Int64
 	patches atomic.Int64
@@ -183,7 +184,7 @@ func TestBookmarksMoveTheVersionOn(t *testing.T) {
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: bookmarks}}")
 	list, err := cluster.List(t.Context(), configMapKind, "bookmarks", metav1.ListOptions{})
 	require.NoError(t, err)
-	for _, c := range []player.Reader{cluster, cluster.Share()} {
+	for _, c := range []transport.Reader{cluster, cluster.Share()} {
 		changes, err := c.Watch(t.Context(), configMapKind, "bookmarks", metav1.ListOptions{ResourceVersion: list.GetResourceVersion(), AllowWatchBookmarks: true, TimeoutSeconds: new(int64(4))})
 		require.NoError(t, err)
 		create(t, cluster, "{apiVersion: v1, kind: ConfigMap, metadata: {generateName: c-, namespace: default}}")

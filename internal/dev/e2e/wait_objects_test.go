@@ -20,6 +20,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 	"github.com/stagecraft-go/stagecraft/stage/kube/ctrlruntime"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // A waitResult is a wait in progress, and what it has reported.
@@ -31,7 +32,7 @@ type waitResult struct {
 }
 
 // waitFor waits for objects in the background.
-func waitFor(t *testing.T, cluster wait.Lister, p wait.Policy, refs ...wait.Ref) *waitResult {
+func waitFor(t *testing.T, cluster transport.Lister, p wait.Policy, refs ...wait.Ref) *waitResult {
 	t.Helper()
 	w := &waitResult{t: t, done: make(chan error, 1), states: make(chan wait.State, 1000), last: map[string]wait.State{}}
 	p.Observe = func(_ *wait.Collector, s wait.State) { w.states <- s }
@@ -75,7 +76,7 @@ func refTo(kind schema.GroupVersionKind, namespace, name string) wait.Ref {
 }
 
 // clients are the ways to see the same cluster. One is the cache of a manager.
-func clients(t *testing.T, config *rest.Config) map[string]wait.Lister {
+func clients(t *testing.T, config *rest.Config) map[string]transport.Lister {
 	t.Helper()
 	dynamic, err := kube.NewForConfig(config)
 	require.NoError(t, err)
@@ -87,7 +88,7 @@ func clients(t *testing.T, config *rest.Config) map[string]wait.Lister {
 	cached, err := ctrlruntime.ForManager(mgr)
 	require.NoError(t, err)
 	start(t, mgr)
-	return map[string]wait.Lister{
+	return map[string]transport.Lister{
 		"kube": dynamic, "shared": dynamic.Share(), "client": ctrlruntime.New(watching), "polling": ctrlruntime.New(polling), "manager": cached,
 	}
 }

@@ -18,19 +18,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/stagecraft-go/stagecraft/stage/player"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // A Recorder executes one script on a cluster, in a namespace, and records the objects.
 type Recorder struct {
-	cluster   player.Transport
+	cluster   transport.Transport
 	namespace string
 	script    Script
 	normal    *Normalizer
 }
 
 // New returns a recorder. The namespace must exist before Record is called.
-func New(cluster player.Transport, namespace string, s Script) *Recorder {
+func New(cluster transport.Transport, namespace string, s Script) *Recorder {
 	return &Recorder{cluster: cluster, namespace: namespace, script: s, normal: NewNormalizer(namespace)}
 }
 

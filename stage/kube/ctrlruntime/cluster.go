@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/stagecraft-go/stagecraft/stage/kube"
-	"github.com/stagecraft-go/stagecraft/stage/player"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // Cluster is a Kubernetes cluster as a client or a manager of controller-runtime sees it. It is
@@ -24,7 +24,7 @@ import (
 type Cluster struct {
 	// Users returns the client that writes as a user, for Stages that impersonate. [ForManager]
 	// sets it. If it is nil, effects that impersonate are refused.
-	Users player.Impersonator
+	Users transport.Impersonator
 
 	client client.Client // writes
 	reader client.Reader // reads single objects
@@ -38,8 +38,8 @@ type source interface {
 }
 
 var (
-	_ player.Transport    = (*Cluster)(nil)
-	_ player.Impersonator = (*Cluster)(nil)
+	_ transport.Transport    = (*Cluster)(nil)
+	_ transport.Impersonator = (*Cluster)(nil)
 )
 
 // New returns the cluster that a client reads and writes.
@@ -131,7 +131,7 @@ func (c *Cluster) Delete(ctx context.Context, gvk schema.GroupVersionKind, name 
 }
 
 // As returns the cluster as another user writes it.
-func (c *Cluster) As(user string) player.Writer {
+func (c *Cluster) As(user string) transport.Writer {
 	if c.Users == nil {
 		return kube.New(nil, nil).As(user) // refuses
 	}

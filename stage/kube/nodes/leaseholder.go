@@ -10,34 +10,18 @@ import (
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/stagecraft-go/stagecraft/stage/kube/internal/lease"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
-
-// Reader lists and watches Nodes for a [LeaseHolder].
-type Reader interface {
-	List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error)
-	Watch(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error)
-}
-
-// Leaser reads and writes Leases for a [LeaseHolder]. An update with another resourceVersion than
-// the stored one must be a conflict.
-type Leaser interface {
-	Get(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error)
-	Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error)
-	Update(ctx context.Context, obj *unstructured.Unstructured, o metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error)
-}
 
 // Cluster has the Nodes and their Leases. It must be safe for concurrent use. kube.Cluster and
 // memory.Cluster implement it.
 type Cluster interface {
-	Reader
-	Leaser
+	transport.Reader
+	transport.Creator
+	transport.Updater
 }
 
 // Options of [New]. The zero value manages all Nodes without Leases.

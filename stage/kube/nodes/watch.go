@@ -44,7 +44,7 @@ type nodeLister struct{ *LeaseHolder }
 var _ cache.ListerWatcherWithContext = nodeLister{}
 
 // IsWatchListSemanticsUnSupported makes the reflector list Nodes instead of asking for them in the
-// watch, which not every [Reader] supports.
+// watch, which not every [transport.Reader] supports.
 func (nodeLister) IsWatchListSemanticsUnSupported() bool { return true }
 
 // List implements [cache.ListerWatcher].

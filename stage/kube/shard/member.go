@@ -12,11 +12,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/stagecraft-go/stagecraft/stage/kube/internal/lease"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // GroupLabel is the label of the Leases of a group; its value is the name of the group.
@@ -26,24 +25,13 @@ const GroupLabel = "stagecraft-go.github.io/shard-group"
 // name=epoch,name=epoch…
 const seenAnnotation = "stagecraft-go.github.io/shard-seen"
 
-// Reader reads Leases for a [Member]. It must be safe for concurrent use.
-type Reader interface {
-	// List returns the newest state, not one from a cache.
-	List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error)
-}
-
-// Writer writes the Lease of a [Member]. An update with another resourceVersion than the stored one
-// must be a conflict.
-type Writer interface {
-	Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error)
-	Update(ctx context.Context, obj *unstructured.Unstructured, o metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error)
-	Delete(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error
-}
-
-// Cluster has the Leases. kube.Cluster and memory.Cluster implement it.
+// Cluster has the Leases. It must be safe for concurrent use. List must return the newest state, not
+// a cached one. kube.Cluster and memory.Cluster implement it.
 type Cluster interface {
-	Reader
-	Writer
+	transport.Lister
+	transport.Creator
+	transport.Updater
+	transport.Deleter
 }
 
 // Options of [New].

@@ -13,6 +13,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
@@ -61,7 +62,7 @@ func (v VersionStatus) Accepted() bool {
 
 // Follow keeps the Set of a player equal to the Stages in a cluster, until ctx is done, and returns
 // its cause. Failures do not end it.
-func Follow(ctx context.Context, cluster reconcile.Transport, player Player, o Options) error {
+func Follow(ctx context.Context, cluster transport.Transport, player Player, o Options) error {
 	loop := reconcile.Options{RetryAfter: 100 * time.Millisecond, MaxRetryAfter: time.Minute}
 	if o.Failed != nil {
 		loop.Trace = func(e reconcile.TraceEvent) {
@@ -74,7 +75,7 @@ func Follow(ctx context.Context, cluster reconcile.Transport, player Player, o O
 }
 
 // Play plays the Stages in a cluster on that cluster, until ctx is done, and returns its cause.
-func Play(ctx context.Context, cluster player.Transport, p player.Options, o Options) error {
+func Play(ctx context.Context, cluster transport.Transport, p player.Options, o Options) error {
 	player := player.New(stage.MustCompile(), cluster, p)
 	var both sync.WaitGroup
 	both.Go(func() { _ = player.Run(ctx) }) // its error is that of ctx

@@ -16,6 +16,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/patch"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // Field managers of what controllers write.
@@ -162,7 +163,7 @@ func (c Call) WriteStatus(obj *unstructured.Unstructured, status Status, others 
 		return nil
 	}
 	o := metav1.PatchOptions{FieldManager: c.Manager}
-	if w, takes := c.Client.(reconcile.StatusWriter); takes && len(others) == 0 {
+	if w, takes := c.Client.(transport.StatusWriter); takes && len(others) == 0 {
 		values, err := object.Plain(status)
 		if err != nil {
 			return err
