@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stagecraft-go/stagecraft/stage/controllers/admission"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -34,7 +37,7 @@ spec:
 func recorded(t *testing.T, text string) (lines []string) {
 	set, err := stage.Compile(stage.Options{})
 	require.NoError(t, err)
-	sim, err := simulation.New(set, simulation.Options{Controllers: controllers.All(controllers.Options{}), Reconcile: reconcile.Options{Events: true}})
+	sim, err := simulation.New(set, simulation.Options{Hooks: []memory.Hooks{admission.Hooks()}, Controllers: controllers.All(controllers.Options{}), Reconcile: reconcile.Options{Events: true}})
 	require.NoError(t, err)
 	require.NoError(t, sim.Cluster().Load(t.Context(), []byte(text)))
 	require.NoError(t, sim.Advance(t.Context(), 2*time.Minute))
@@ -71,7 +74,7 @@ spec: {schedule: "* * * * *", jobTemplate: {spec: {template: {spec: {restartPoli
 func TestPodsOfADeletedJobLoseTheirFinalizer(t *testing.T) {
 	set, err := stage.Compile(stage.Options{})
 	require.NoError(t, err)
-	sim, err := simulation.New(set, simulation.Options{Controllers: controllers.All(controllers.Options{})})
+	sim, err := simulation.New(set, simulation.Options{Hooks: []memory.Hooks{admission.Hooks()}, Controllers: controllers.All(controllers.Options{})})
 	require.NoError(t, err)
 	require.NoError(t, sim.Cluster().Load(t.Context(), []byte(`
 apiVersion: batch/v1

@@ -35,7 +35,8 @@ func TestTheRecordingWithAQuota(t *testing.T) {
 	want, err := recording.Parse(data)
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
-		cluster := memory.New(memory.Options{Admission: admission.Admit})
+		cluster := memory.New(memory.Options{})
+		cluster.Extend(admission.Hooks())
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		all.Go(func() {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A Review is the creation, change or deletion of an object that [Options.Admission] and [Hooks]
+// A Review is the creation, change or deletion of an object that [Hooks]
 // decide about before it is stored. It is valid until the function returns; that of Hooks.Remote,
 // until the function that it returns has returned.
 type Review struct {

@@ -21,16 +21,14 @@ import (
 
 // Options of a [Cluster]. The zero value is the default.
 type Options struct {
-	Seed              uint64              // uids and generated names are drawn from it
-	Now               func() time.Time    // default: time.Now; called with the cluster locked
-	Kinds             []Kind              // beside the built-in ones
-	History           int                 // how many events of each resource are kept, so that a watch can begin at an earlier version; default: 10,000
-	RequireNamespaces bool                // creating an object in a namespace that does not exist is an error
-	RequireTemplates  bool                // so is a workload without a template of Pods, or a selector that matches it
-	RequireOwners     bool                // an object whose owner was never there is deleted, as one whose owner is gone
-	LateCollection    bool                // garbage is collected by calls of Cluster.Collect; default: within the write that calls for it
-	Admission         func(*Review) error // refuses or changes what is created or changed, within the write; nil: off
-	Trace             func(Request)       // called after every write, by the goroutine that wrote; nil: off
+	Seed              uint64           // uids and generated names are drawn from it
+	Now               func() time.Time // default: time.Now; called with the cluster locked
+	Kinds             []Kind           // beside the built-in ones
+	History           int              // how many events of each resource are kept, so that a watch can begin at an earlier version; default: 10,000
+	RequireNamespaces bool             // creating an object in a namespace that does not exist is an error
+	RequireOwners     bool             // an object whose owner was never there is deleted, as one whose owner is gone
+	LateCollection    bool             // garbage is collected by calls of Cluster.Collect; default: within the write that calls for it
+	Trace             func(Request)    // called after every write, by the goroutine that wrote; nil: off
 
 	packFrom int // if a resource has more objects than this, those not written for long are packed; default: 131,072
 }

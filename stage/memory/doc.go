@@ -55,12 +55,10 @@
 //     no status but its phase, where that of an API server is {} or counts of zero. Of a status
 //     only this is checked: that no container of a Pod runs again, after it has terminated, where
 //     its restart policy forbids it.
-//   - Admission and quotas, unless Options.Admission does it, for which package
-//     stage/controllers/admission has a function; authorisation: a user is a name, shown to
-//     Options.Trace.
+//   - Admission and quotas: package stage/controllers/admission has hooks for them.
+//   - Authorization: a user is a name, shown to Options.Trace.
 //   - Controllers, other than those of garbage collection, namespaces and definitions.
-//     A namespace need not exist unless Options.RequireNamespaces says so, a workload needs neither
-//     template nor selector unless Options.RequireTemplates does.
+//     A namespace need not exist unless Options.RequireNamespaces says so.
 //   - Conversion: between versions of a custom kind only apiVersion changes. Events of
 //     "" and of events.k8s.io are different objects; package apiserver serves those of "" in both.
 //   - Subresources other than status and, by Cluster.Evict, eviction; DeleteCollection.

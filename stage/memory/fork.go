@@ -17,11 +17,11 @@ func (c *Cluster) Fork() *Cluster {
 	return &Cluster{store: c.fork(), user: c.user, shared: c.shared}
 }
 
-// ForkAs is Fork with the Seed, Admission and Trace of o, and its Now if it is not nil. All else is as
-// in this cluster.
+// ForkAs is Fork with the Seed and Trace of o, and its Now if it is not nil. The rest, hooks included, is
+// that of this cluster; [Cluster.Extend] replaces hooks of the same name.
 func (c *Cluster) ForkAs(o Options) *Cluster {
 	next := c.Fork()
-	next.options.Seed, next.options.Admission, next.options.Trace = o.Seed, o.Admission, o.Trace
+	next.options.Seed, next.options.Trace = o.Seed, o.Trace
 	if o.Now != nil {
 		next.options.Now = o.Now
 	}

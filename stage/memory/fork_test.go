@@ -38,14 +38,16 @@ func TestForksGoTheirOwnWays(t *testing.T) {
 	require.True(t, apierrors.IsNotFound(err))
 }
 
-func TestAForkWithAnotherClockAndAdmission(t *testing.T) {
+func TestAForkWithAnotherClockAndReview(t *testing.T) {
 	ctx := t.Context()
 	configMap := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	at := func(year int) func() time.Time {
 		return func() time.Time { return time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC) }
 	}
-	one := memory.New(memory.Options{Now: at(2001), Admission: func(*memory.Review) error { return errors.New("refused") }})
+	one := memory.New(memory.Options{Now: at(2001)})
+	one.Extend(memory.Hooks{Name: "admission", Review: func(*memory.Review) error { return errors.New("refused") }})
 	other := one.ForkAs(memory.Options{Now: at(2002), Seed: 1})
+	other.Extend(memory.Hooks{Name: "admission"})
 	require.Error(t, one.Load(ctx, []byte(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`)))
 	require.NoError(t, other.Load(ctx, []byte(`{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`)))
 	obj, err := other.Get(ctx, configMap, types.NamespacedName{Namespace: "default", Name: "a"})

@@ -8,10 +8,18 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Hooks are what an API server does with an object before it is stored, beside
-// [Options.Admission]. They are called for writes of objects and of their status through any handle,
-// in this order: Default, Admit, Options.Admission, Remote, Default, Admit, Validate, Confirm. Each may be nil. An
-// error refuses the write. What the garbage collector deletes or changes is not reviewed.
+// Hooks are what an API server does with an object before it stores the object. The cluster calls the
+// hooks for writes of objects and of their status through any handle, in this order:
+//
+//  1. Default
+//  2. Admit
+//  3. Review
+//  4. Remote, and then Default, Admit and Review again if a function was called
+//  5. Validate
+//  6. Confirm
+//
+// Each may be nil. An error refuses the write. The cluster does not call hooks for what the garbage
+// collector deletes or changes.
 type Hooks struct {
 	// Name tells hooks apart: a cluster has one of each name.
 	Name string
@@ -20,12 +28,16 @@ type Hooks struct {
 	// Admit adds what the server decides about an object. The manager of the write does not own it
 	// in managedFields.
 	Admit func(*Review) error
+	// Review changes or refuses what is written, after Admit of all hooks. The manager of the write does
+	// not own the changes. Review may keep account of objects in others, as quotas do, see
+	// [Review.PutStatus]. The cluster does not call it for deletions and writes of a status.
+	Review func(*Review) error
 	// Validate refuses what must not be stored. It changes nothing.
 	Validate func(*Review) error
 	// Remote returns what has to be asked outside the cluster about a write, nil: nothing. The
 	// function that it returns is called without the lock of the cluster, so that it may take time,
 	// and read and write the cluster; it may change the object of the Review, or refuse it. It is
-	// called after Options.Admission, for a deletion too (Review.New is nil), and again if the stored
+	// called after Review, for a deletion too (Review.New is nil), and again if the stored
 	// object has changed meanwhile.
 	Remote func(*Review) func() error
 	// Confirm is as Remote, but what it returns is called last, about an object that is valid, and
@@ -124,13 +136,13 @@ func (r *request) call(before, next map[string]any, hook func(Hooks) func(*Revie
 
 // review asks everybody who has a say about a write. next is nil if the object is deleted.
 func (r *request) review(before, next map[string]any) error {
-	if r.options.Admission == nil && len(r.hooks) == 0 {
+	if len(r.hooks) == 0 {
 		return nil
 	}
 	v := r.reviewOf(before, next)
 	if call := r.remote(v); call != nil {
 		v.rehearsed = true
-		if err := r.admission(v); err != nil {
+		if err := r.reviews(v); err != nil {
 			return err
 		}
 		return call
@@ -150,7 +162,7 @@ func (r *request) review(before, next map[string]any) error {
 func (r *request) agree(v *Review) error {
 	call := r.confirm(v)
 	v.rehearsed = call != nil
-	if err := r.admission(v); err != nil {
+	if err := r.reviews(v); err != nil {
 		return err
 	}
 	if err := r.validate(v); err != nil || call == nil {
@@ -159,12 +171,20 @@ func (r *request) agree(v *Review) error {
 	return call
 }
 
-// admission calls Options.Admission, which is not asked about deletions and writes of a status.
-func (r *request) admission(v *Review) error {
-	if r.options.Admission == nil || r.Subresource == "status" || v.New == nil {
+// reviews calls Review of the hooks.
+func (r *request) reviews(v *Review) error {
+	if r.Subresource == "status" || v.New == nil {
 		return nil
 	}
-	return r.options.Admission(v)
+	for _, h := range r.hooks {
+		if h.Review == nil {
+			continue
+		}
+		if err := h.Review(v); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *request) validate(v *Review) error {

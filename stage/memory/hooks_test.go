@@ -47,12 +47,13 @@ func with(v *memory.Review, field string) {
 // admission, then what is remote, then validation, then who has to agree.
 func TestHooksAreCalledInOrder(t *testing.T) {
 	var calls []string
-	c := memory.New(memory.Options{Admission: func(v *memory.Review) error {
-		calls = append(calls, "admission")
-		with(v, "admitted")
-		return nil
-	}})
+	c := memory.New(memory.Options{})
 	c.Extend(memory.Hooks{
+		Review: func(v *memory.Review) error {
+			calls = append(calls, "review")
+			with(v, "admitted")
+			return nil
+		},
 		Default: func(v *memory.Review) error {
 			calls = append(calls, "default")
 			with(v, "default")
@@ -82,8 +83,8 @@ func TestHooksAreCalledInOrder(t *testing.T) {
 	})
 	_, err := c.Impersonate("jane").Create(context.WithValue(t.Context(), key{}, "a request"), newConfigMap(nil), metav1.CreateOptions{})
 	require.NoError(t, err)
-	require.Equal(t, []string{"default", "admission", "remote", // nobody has been asked: it is carried out again
-		"default", "default", "admission", "validate", "confirm", "default", "admission", "validate"}, calls)
+	require.Equal(t, []string{"default", "review", "remote", // nobody has been asked: it is carried out again
+		"default", "default", "review", "validate", "confirm", "default", "review", "validate"}, calls)
 	stored, err := c.Get(t.Context(), configMap, hooked)
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"default": "x", "admitted": "x", "remote": "x"}, data(t, stored))

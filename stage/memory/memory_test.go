@@ -464,36 +464,3 @@ func FuzzWrites(f *testing.F) {
 		}
 	})
 }
-
-func TestWorkloadsHaveTemplates(t *testing.T) {
-	const sound = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: default},
-  spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {}}}}`
-	for name, test := range map[string]struct{ text, want string }{
-		"sound":               {sound, ""},
-		"without selector":    {strings.Replace(sound, "selector: {matchLabels: {app: web}}, ", "", 1), `Deployment.apps "web" is invalid: spec.selector: Required value`},
-		"without template":    {`{apiVersion: batch/v1, kind: Job, metadata: {name: web, namespace: default}, spec: {}}`, `Job.batch "web" is invalid: spec.template: Required value`},
-		"of a CronJob":        {`{apiVersion: batch/v1, kind: CronJob, metadata: {name: web, namespace: default}, spec: {}}`, `spec.jobTemplate.spec.template: Required value`},
-		"nothing":             {`{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: web, namespace: default}}`, "[spec.selector: Required value, spec.template: Required value]"},
-		"empty selector":      {strings.Replace(sound, "{matchLabels: {app: web}}", "{}", 1), "empty selector is invalid"},
-		"selects others":      {strings.Replace(sound, "labels: {app: web}", "labels: {app: db}", 1), "`selector` does not match template `labels`"},
-		"no operator":         {strings.Replace(sound, "{matchLabels: {app: web}}", "{matchExpressions: [{key: a, operator: Likes}]}", 1), "not a valid label selector operator"},
-		"no list":             {strings.Replace(sound, "{matchLabels: {app: web}}", "{matchExpressions: 3}", 1), "spec.selector: Invalid value"},
-		"not of these kinds":  {`{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: default}}`, ""},
-		"a server's selector": {`{apiVersion: v1, kind: ReplicationController, metadata: {name: web, namespace: default}, spec: {template: {spec: {}}}}`, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			err := memory.New(memory.Options{RequireTemplates: true}).Load(t.Context(), []byte(test.text))
-			require.NoError(t, memory.New(memory.Options{}).Load(t.Context(), []byte(test.text)))
-			if test.want == "" {
-				require.NoError(t, err)
-				return
-			}
-			require.ErrorContains(t, err, test.want)
-		})
-	}
-	c := memory.New(memory.Options{RequireTemplates: true})
-	require.NoError(t, c.Load(t.Context(), []byte(sound)))
-	deployments := schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
-	_, err := c.Patch(t.Context(), deployments, types.NamespacedName{Namespace: "default", Name: "web"}, types.MergePatchType, []byte(`{"spec":{"template":null}}`), metav1.PatchOptions{})
-	require.ErrorContains(t, err, "spec.template: Required value")
-}

@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,8 +55,20 @@ func apply(ctx context.Context, c *memory.Cluster, obj *unstructured.Unstructure
 	return err
 }
 
+// requireTemplate refuses workloads without a selector or a template.
+func requireTemplate(v *memory.Review) error {
+	for _, field := range []string{"selector", "template"} {
+		if _, found, _ := unstructured.NestedMap(v.New.Object, "spec", field); !found && v.Kind.Kind == "Deployment" {
+			return errors.New("spec." + field + ": Required value")
+		}
+	}
+	return nil
+}
+
+// strict returns a cluster that refuses objects in unknown namespaces, and incomplete workloads.
 func strict(t *testing.T) *memory.Cluster {
-	c := memory.New(memory.Options{RequireNamespaces: true, RequireTemplates: true})
+	c := memory.New(memory.Options{RequireNamespaces: true})
+	c.Extend(memory.Hooks{Name: "templates", Validate: requireTemplate})
 	require.NoError(t, c.Load(t.Context(), []byte("{apiVersion: v1, kind: Namespace, metadata: {name: shop}}")))
 	return c
 }
@@ -96,12 +109,13 @@ func TestChangesAreRefusedOnEveryWayIn(t *testing.T) {
 	require.ErrorContains(t, err, "spec.selector: Required value")
 }
 
-// TestAdmissionOnEveryWayIn holds that Options.Admission sees each creation once, with its name.
-func TestAdmissionOnEveryWayIn(t *testing.T) {
+// TestReviewOnEveryWayIn checks that Hooks.Review sees each creation once, with its name.
+func TestReviewOnEveryWayIn(t *testing.T) {
 	for name, create := range creations {
 		t.Run(name, func(t *testing.T) {
 			var seen []string
-			c := memory.New(memory.Options{Admission: func(v *memory.Review) error {
+			c := memory.New(memory.Options{})
+			c.Extend(memory.Hooks{Review: func(v *memory.Review) error {
 				require.Nil(t, v.Old)
 				seen = append(seen, v.Resource.String()+" "+v.Name.String())
 				return nil

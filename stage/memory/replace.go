@@ -22,9 +22,6 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 	if faults := r.checkStatus(before, next); len(faults) > 0 {
 		return nil, apierrors.NewInvalid(r.kind.GroupKind(), r.Name.Name, faults)
 	}
-	if err := r.checkWorkloadUpdate(before, next); err != nil {
-		return nil, err
-	}
 	if err := r.fill(before, next); err != nil {
 		return nil, err
 	}

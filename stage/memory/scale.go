@@ -20,7 +20,7 @@ type Scale struct {
 
 // Scale changes how many replicas an object asks for, as the subresource scale of an API server does,
 // and returns the object as stored. Whether the kind has a scale, and at which path, is the caller's to
-// know. Admission and hooks see the object, as a write of its subresource scale.
+// know. Hooks see the object, as a write of its subresource scale.
 func (c *Cluster) Scale(ctx context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, s Scale, o metav1.UpdateOptions) (*unstructured.Unstructured, error) {
 	r := request{
 		ctx:     ctx,

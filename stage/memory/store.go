@@ -35,7 +35,7 @@ type store struct {
 	current    request                            // the write that is being carried out
 	stamp      any                                // the timestamp that was computed last, for the time stamped
 	stamped    time.Time
-	reviewed   Review  // what Options.Admission and hooks see of the current write
+	reviewed   Review  // what hooks see of the current write
 	hooks      []Hooks // in the order in which they were added
 	tracks     bool    // who owns the fields of an object is known from its creation on
 }

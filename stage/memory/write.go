@@ -195,9 +195,6 @@ func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Un
 	if !withStatus {
 		r.initialStatus(root)
 	}
-	if err := r.checkWorkload(root); err != nil {
-		return nil, err
-	}
 	r.birth(metadataOf(root))
 	if err := r.fill(nil, root); err != nil {
 		return nil, err
@@ -221,11 +218,8 @@ func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Un
 }
 
 // taken returns the error for an object whose name is taken: what is not valid is refused for that
-// first. Admission, which may keep account of objects, is not asked.
+// first. Hooks.Review, which may keep account of objects, is not called.
 func (r *request) taken(root map[string]any) error {
-	if err := r.checkWorkload(root); err != nil {
-		return err
-	}
 	if err := r.fill(nil, root); err != nil {
 		return err
 	}

@@ -16,11 +16,11 @@ var pods = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 // hasKubelet reports whether an object is anything but a Pod that does what it says, or that is on a
 // Node whose kubelet does nothing.
 func (s *Simulation) hasKubelet(obj *unstructured.Unstructured) bool {
-	if s.options.Kubelet == nil && s.options.Kubelets == nil || obj.GroupVersionKind() != pods {
+	if s.options.Kubelet == nil || obj.GroupVersionKind() != pods {
 		return true
 	}
 	node, _, _ := unstructured.NestedString(obj.Object, "spec", "nodeName")
-	return s.options.Kubelets == nil && (node == "" || s.kubelets[node])
+	return node == "" || s.kubelets[node]
 }
 
 // observeKubelet looks at the Pods of a Node again when its kubelet stops or goes on.

@@ -59,15 +59,10 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/stagecraft-go/stagecraft/stage"
-	"github.com/stagecraft-go/stagecraft/stage/controllers/admission"
-	"github.com/stagecraft-go/stagecraft/stage/controllers/features"
-	"github.com/stagecraft-go/stagecraft/stage/controllers/kubelet"
-	"github.com/stagecraft-go/stagecraft/stage/defaults"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/transport"
-	"github.com/stagecraft-go/stagecraft/stage/validation"
 )
 
 // Options of [New]. The zero value is usable.
@@ -82,23 +77,16 @@ type Options struct {
 	// Set may have Stages for their kinds.
 	Definitions []*unstructured.Unstructured
 	// From is a cluster of which the simulation begins with a copy, so that many simulations can begin
-	// with the same objects. Its kinds, and what it refuses and defaults, are those of the simulation:
-	// Kinds, Definitions, Defaults and Strict are not used. Default: an empty cluster.
+	// with the same objects. Its kinds, hooks and strictness are those of the simulation: Kinds,
+	// Definitions and Strict are not used. Default: an empty cluster.
 	From *memory.Cluster
-	// Strict refuses, as an API server does, objects in namespaces that do not exist, and workloads
-	// without a template of Pods or a selector that matches it; objects whose owner was never there
-	// are garbage. Default: they are taken.
+	// Strict refuses, as an API server does, objects in namespaces that do not exist; objects whose
+	// owner was never there are garbage. Default: they are taken.
 	Strict bool
-	// Admission refuses or changes what is created or changed, see memory.Options. Default:
-	// admission.Admit, as an API server; without the finalizers of claims and volumes if the
-	// controller pvc-protection, which removes them, does not run.
-	Admission func(*memory.Review) error
-	// Defaults fills in what objects of built-in kinds leave open, and refuses what is not valid, as an
-	// API server does, see packages defaults and validation. Default: objects are stored as they are.
-	Defaults bool
-	// Features observes what objects ask for that nothing here does; each first use is in Trace, as
-	// stage.TraceNotModelled. It costs a look at each new object of a built-in kind. Nil: nobody looks.
-	Features *features.Report
+	// Hooks are what an API server does with objects before it stores them, such as defaults,
+	// validation, admission. A hook replaces the hook of From with the same name. Default: objects are
+	// stored as they are.
+	Hooks []memory.Hooks
 	// LivelockLimit is how many transitions one object may make without time passing before the
 	// Engine stops playing it and reports a livelock. Default 100.
 	LivelockLimit int
@@ -110,9 +98,6 @@ type Options struct {
 	// Kubelet reports whether the kubelet of a Node, which is nil if there is none, does something
 	// for its Pods: otherwise Stages are not played on them until it does. Default: always.
 	Kubelet func(node *unstructured.Unstructured) bool
-	// Kubelets run the Pods that have a Node, so that they do what they say, see package kubelet; no
-	// Stages are played on Pods then. Nil: Stages are.
-	Kubelets *kubelet.Options
 	// Controllers run in the virtual time of the simulation, together with the Stages.
 	Controllers []reconcile.Controller
 	// Reconcile are the options of the loop that runs the controllers. Its Trace reports errors and
@@ -127,17 +112,6 @@ type Options struct {
 	// Progress is called very often, after each function, transition or reconcile. A progress bar
 	// should look at the real clock and draw only now and then.
 	Progress func(Progress)
-}
-
-func (o Options) admission() func(*memory.Review) error {
-	protects := func(c reconcile.Controller) bool { return c.Name == "pvc-protection" }
-	switch {
-	case o.Admission != nil:
-		return o.Admission
-	case slices.ContainsFunc(o.Controllers, protects):
-		return admission.Admit
-	}
-	return admission.AdmitUnprotected
 }
 
 // A Simulation is a Set, a cluster and a virtual clock. It must not be used from several goroutines
@@ -159,7 +133,6 @@ type Simulation struct {
 	changes changes
 	calls   calls
 	hooks   hooks
-	dropped droppedFields
 	// the Nodes whose kubelets do something for their Pods
 	kubelets map[string]bool
 
@@ -180,9 +153,6 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 	if o.Start.IsZero() {
 		o.Start = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
 	}
-	if o.Kubelets != nil {
-		o.Controllers = append(slices.Clip(o.Controllers), kubelet.Pods(*o.Kubelets, nil))
-	}
 	s := &Simulation{set: set, options: o, kubelets: map[string]bool{}}
 	s.setTime(o.Start)
 	if err := s.addCluster(); err != nil {
@@ -202,7 +172,7 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 			return nil, err
 		}
 	}
-	return s, s.reportFeatures()
+	return s, nil
 }
 
 // addCluster makes the cluster, or copies the one that the simulation begins with.
@@ -210,24 +180,28 @@ func (s *Simulation) addCluster() error {
 	o := s.options
 	m := memory.Options{
 		Seed: o.Seed, Now: func() time.Time { return time.Unix(0, s.sharedNow.Load()) }, Kinds: o.Kinds,
-		RequireNamespaces: o.Strict, RequireTemplates: o.Strict && !o.Defaults, RequireOwners: o.Strict,
-		LateCollection: o.GarbageCollection != nil, Admission: s.dropped.of(o),
+		RequireNamespaces: o.Strict, RequireOwners: o.Strict,
+		LateCollection: o.GarbageCollection != nil,
 	}
 	if o.From != nil {
 		s.cluster = o.From.ForkAs(m)
+		s.extend()
 		return nil
 	}
 	s.cluster = memory.New(m)
-	if o.Defaults {
-		s.cluster.Extend(defaults.Hooks())
-		s.cluster.Extend(validation.Hooks())
-	}
+	s.extend()
 	for _, crd := range o.Definitions {
 		if _, err := s.cluster.Create(context.Background(), crd, metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("simulation: %w", err)
 		}
 	}
 	return nil
+}
+
+func (s *Simulation) extend() {
+	for _, h := range s.options.Hooks {
+		s.cluster.Extend(h)
+	}
 }
 
 // watchKind observes the changes of a kind from now on.

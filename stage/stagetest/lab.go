@@ -17,10 +17,12 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/autoscaling"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/features"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/kubelet"
+	"github.com/stagecraft-go/stagecraft/stage/defaults"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
+	"github.com/stagecraft-go/stagecraft/stage/validation"
 )
 
 // T is what a [Lab] needs of a *testing.T. Ginkgo's GinkgoT() implements it too.
@@ -161,7 +163,8 @@ func (l *Lab) simulate() (err error) {
 	}
 	l.sim, err = simulation.New(l.set, simulation.Options{
 		Seed: l.options.Seed, Start: l.options.Start, Kinds: l.options.Kinds, Definitions: l.options.Definitions, From: from,
-		Strict: true, Defaults: true, Admission: l.admit, Filter: l.isPlayed, Kubelet: l.kubelet(), Trace: l.traceStage, Controllers: l.controllersExceptHeld(), Timing: l.options.Timing, GarbageCollection: l.options.GarbageCollection,
+		Strict: true, Hooks: []memory.Hooks{defaults.Hooks(), validation.Hooks(), {Name: "admission", Review: l.admit}},
+		Filter: l.isPlayed, Kubelet: l.kubelet(), Trace: l.traceStage, Controllers: l.controllersExceptHeld(), Timing: l.options.Timing, GarbageCollection: l.options.GarbageCollection,
 		Reconcile: reconcile.Options{Trace: l.traceReconcile, Events: !l.options.NoEvents},
 	})
 	return err

@@ -117,7 +117,7 @@ func TestHTTP(t *testing.T) {
 	data, err := os.ReadFile("testdata/http.yaml")
 	require.NoError(t, err)
 	require.NoError(t, yaml.UnmarshalStrict(data, &cases))
-	ours := apiserver.Start(t, memory.New(memory.Options{RequireNamespaces: true, RequireTemplates: true, RequireOwners: true}), apiserver.Options{})
+	ours := apiserver.Start(t, memory.New(memory.Options{RequireNamespaces: true, RequireOwners: true}), apiserver.Options{})
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			namespace := "http-" + strings.ReplaceAll(c.Name, " ", "-")

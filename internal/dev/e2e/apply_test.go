@@ -100,7 +100,7 @@ func TestApply(t *testing.T) {
 	data, err := os.ReadFile("testdata/apply.yaml")
 	require.NoError(t, err)
 	require.NoError(t, yaml.UnmarshalStrict(data, &cases))
-	ours := apiserver.Start(t, memory.New(memory.Options{RequireNamespaces: true, RequireTemplates: true, RequireOwners: true}), apiserver.Options{})
+	ours := apiserver.Start(t, memory.New(memory.Options{RequireNamespaces: true, RequireOwners: true}), apiserver.Options{})
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			namespace := "apply-" + strings.ReplaceAll(c.Name, " ", "-")

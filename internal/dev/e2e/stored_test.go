@@ -53,7 +53,8 @@ func storedObjects(t *testing.T) (objects []*unstructured.Unstructured) {
 
 // newMemoryServer returns a client of a cluster in memory behind the server, as strict as a lab.
 func newMemoryServer(t *testing.T) *kube.Cluster {
-	c := memory.New(memory.Options{RequireNamespaces: true, RequireOwners: true, Admission: admission.Admit})
+	c := memory.New(memory.Options{RequireNamespaces: true, RequireOwners: true})
+	c.Extend(admission.Hooks())
 	cluster, err := kube.NewForConfig(apiserver.Start(t, c, apiserver.Options{}))
 	require.NoError(t, err)
 	return cluster

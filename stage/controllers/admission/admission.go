@@ -11,7 +11,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// Admit does all that this package does, and quotas. It is a memory.Options.Admission.
+// Hooks returns hooks that [Admit] what is written to a cluster.
+func Hooks() memory.Hooks { return memory.Hooks{Name: "admission", Review: Admit} }
+
+// Admit does everything that this package does, and quotas. It is a Review of memory.Hooks.
 func Admit(v *memory.Review) error {
 	for _, admit := range []func(*memory.Review) error{DropFields, LimitRanges, Protect, NodePorts, quota.Admit} {
 		if err := admit(v); err != nil {

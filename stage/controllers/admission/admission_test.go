@@ -41,7 +41,8 @@ func withPorts(name string, n int) string {
 
 // TestTheRangeOfNodePorts fills the range: first its upper part, then its lower one.
 func TestTheRangeOfNodePorts(t *testing.T) {
-	c := memory.New(memory.Options{Admission: admission.NodePorts})
+	c := memory.New(memory.Options{})
+	c.Extend(memory.Hooks{Review: admission.NodePorts})
 	_, err := create(t, c, withPorts("many", 32767-30086))
 	require.NoError(t, err)
 	last, err := create(t, c, withPorts("last", 1))
@@ -56,7 +57,8 @@ func TestTheRangeOfNodePorts(t *testing.T) {
 }
 
 func TestAServiceKeepsItsNodePort(t *testing.T) {
-	c := memory.New(memory.Options{Admission: admission.NodePorts})
+	c := memory.New(memory.Options{})
+	c.Extend(memory.Hooks{Review: admission.NodePorts})
 	s, err := create(t, c, withPorts("s1", 1))
 	require.NoError(t, err)
 	name := types.NamespacedName{Namespace: "default", Name: "s1"}
@@ -67,7 +69,8 @@ func TestAServiceKeepsItsNodePort(t *testing.T) {
 
 // TestARefusedWriteCountsNothing holds that a Pod that one quota refuses is not counted by another.
 func TestARefusedWriteCountsNothing(t *testing.T) {
-	c := memory.New(memory.Options{Admission: admission.Admit})
+	c := memory.New(memory.Options{})
+	c.Extend(admission.Hooks())
 	for name, status := range map[string]string{"a": `{hard: {pods: "5"}, used: {pods: "0"}}`, "b": `{hard: {pods: "0"}, used: {pods: "0"}}`} {
 		q, err := create(t, c, "{apiVersion: v1, kind: ResourceQuota, metadata: {name: "+name+"}}")
 		require.NoError(t, err)

@@ -9,9 +9,10 @@
 //
 // # Usage
 //
-//	cluster := memory.New(memory.Options{Admission: admission.Admit})
+//	cluster := memory.New(memory.Options{})
+//	cluster.Extend(admission.Hooks())
 //
-// A simulation and a stagetest.Lab have it, see simulation.Options.Admission.
+// A simulation has it by simulation.Options.Hooks, a stagetest.Lab always.
 //
 // # Determinism
 //

@@ -9,7 +9,7 @@
 // # Usage
 //
 //	report := features.NewReport(features.Options{Trace: func(u features.Use) { log.Print(u) }})
-//	sim, err := simulation.New(set, simulation.Options{Features: report})
+//	err := report.Watch(sim.On) // of a simulation.Simulation
 //	…
 //	for _, u := range report.Uses() { … }
 //

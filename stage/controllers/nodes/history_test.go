@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stagecraft-go/stagecraft/stage/controllers/admission"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,6 +45,7 @@ func record(t testing.TB, c *clustertest.Cluster) *history {
 // recordWith is a cluster without Stages whose controllers have options.
 func recordWith(t testing.TB, o nodes.Options, objs ...string) *history {
 	sim, err := simulation.New(stage.MustCompile(presets.PodFast()), simulation.Options{
+		Hooks:       []memory.Hooks{admission.Hooks()},
 		Controllers: controllers.All(controllers.Options{Nodes: o}), Filter: controllers.Bound, Kubelet: nodes.KubeletRuns,
 		Reconcile: reconcile.Options{Events: true},
 	})

@@ -13,7 +13,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// Admit is a memory.Options.Admission that refuses, as an API server does, what exceeds a
+// Admit is a Review of memory.Hooks that refuses, as an API server does, what exceeds a
 // ResourceQuota, and adds what it lets pass to status.used of the quotas. A quota without a status,
 // which [ResourceQuotas] writes, refuses nothing.
 func Admit(v *memory.Review) error {

@@ -8,7 +8,8 @@
 // controllers.All has the controller, and package admission has Admit among the others that an API
 // server runs:
 //
-//	cluster := memory.New(memory.Options{Admission: admission.Admit})
+//	cluster := memory.New(memory.Options{})
+//	cluster.Extend(admission.Hooks())
 //
 // # Determinism
 //

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stagecraft-go/stagecraft/stage/controllers/admission"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -62,6 +65,7 @@ func Example() {
 func play(objects string, o scheduling.Options, later ...string) {
 	ctx := context.Background()
 	sim, err := simulation.New(stage.MustCompile(presets.NodeFast(), presets.PodFast()), simulation.Options{
+		Hooks:       []memory.Hooks{admission.Hooks()},
 		Controllers: append(controllers.All(controllers.Options{}), scheduling.Scheduler(o)),
 		Filter:      controllers.Bound,
 	})

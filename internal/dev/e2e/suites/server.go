@@ -17,7 +17,7 @@ func startServer() (kubeconfig string, stop func() error, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	cluster := memory.New(memory.Options{RequireNamespaces: true, RequireTemplates: true, LateCollection: true})
+	cluster := memory.New(memory.Options{RequireNamespaces: true, LateCollection: true})
 	listener, err := apiserver.Listen(cluster, apiserver.ListenOptions{Options: apiserver.Options{Bare: true}})
 	if err != nil {
 		return "", nil, errors.Join(err, os.RemoveAll(dir))

@@ -48,7 +48,8 @@ func play(t *testing.T, s scenario, run func(*world, *sync.WaitGroup)) (lines []
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		w := &world{ctx: ctx, start: time.Now(), states: map[string]string{}}
-		w.cluster = memory.New(memory.Options{Seed: 1, Now: time.Now, Admission: admission.Admit})
+		w.cluster = memory.New(memory.Options{Seed: 1, Now: time.Now})
+		w.cluster.Extend(admission.Hooks())
 		require.NoError(t, w.cluster.Load(ctx, []byte("{apiVersion: v1, kind: Namespace, metadata: {name: default}}")))
 		for _, before := range s.setup {
 			require.NoError(t, w.do(before))

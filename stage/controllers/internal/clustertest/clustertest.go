@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stagecraft-go/stagecraft/stage/controllers/admission"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -64,6 +67,7 @@ func New(t testing.TB, o Options) *Cluster {
 	c := &Cluster{t: t}
 	var err error
 	c.Simulation, err = simulation.New(stage.MustCompile(o.Pods(), presets.NodeFast()), simulation.Options{
+		Hooks:       []memory.Hooks{admission.Hooks()},
 		Seed:        o.Seed,
 		Start:       time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		Controllers: controllers.All(controllers.Options{}),

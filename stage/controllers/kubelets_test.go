@@ -1,4 +1,4 @@
-package simulation_test
+package controllers_test
 
 import (
 	"fmt"
@@ -16,6 +16,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/kubelet"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
@@ -36,10 +37,17 @@ metadata: {name: j}
 spec: {completions: 2, parallelism: 1, template: {spec: {restartPolicy: Never, containers: [{name: c, image: busybox, command: [sleep, "90"]}]}}}
 `
 
+// withKubelets returns all controllers, and kubelets that run the Pods.
+func withKubelets() []reconcile.Controller {
+	return append(controllers.All(controllers.Options{}), kubelet.Pods(kubelet.Options{}, nil))
+}
+
+func notPods(obj *unstructured.Unstructured) bool { return obj.GetKind() != "Pod" }
+
 // TestKubeletsRunPods: PodFast would end the Pods of a Job at once.
 func TestKubeletsRunPods(t *testing.T) {
 	sim, err := simulation.New(stage.MustCompile(presets.NodeFast(), presets.PodFast()), simulation.Options{
-		Kubelets: &kubelet.Options{}, Controllers: controllers.All(controllers.Options{}),
+		Filter: notPods, Controllers: withKubelets(),
 	})
 	require.NoError(t, err)
 	require.NoError(t, sim.Cluster().Load(t.Context(), fmt.Appendf(nil, aNode+aJob, "node-1")))
@@ -71,7 +79,7 @@ spec:
 // after five minutes, and the kubelet stops them.
 func TestANodeIsNotReadyAndItsKubeletRuns(t *testing.T) {
 	sim, err := simulation.New(stage.MustCompile(presets.NodeFast()), simulation.Options{
-		Kubelets: &kubelet.Options{}, Controllers: controllers.All(controllers.Options{}), Filter: func(*unstructured.Unstructured) bool { return false },
+		Filter: func(*unstructured.Unstructured) bool { return false }, Controllers: withKubelets(),
 	})
 	require.NoError(t, err)
 	require.NoError(t, sim.Cluster().Load(t.Context(), fmt.Appendf(nil, aNode+aNode+aDeployment, "node-1", "node-2")))
