@@ -51,7 +51,7 @@ var mayImport = map[string][]string{
 	"internal/dev/recording":          {"stage/player", "stage"},
 	"kstatus/internal/words":          {},
 	"kstatus":                         {"internal/ownership", "internal/object", "internal/printable", "kstatus/internal/words"},
-	"kstatus/wait":                    {"kstatus", "internal/listwatch", "internal/ownership"},
+	"kstatus/wait":                    {"kstatus", "internal/listwatch", "internal/ownership", "internal/printable"},
 	"kstatus/kstatustest":             {"kstatus", "internal/object"},
 	"kstatus/celrule":                 {"kstatus", "internal/expression", "internal/position"},
 	"stage/memory":                    {"stage/player", "stage", "internal/managedfields", "internal/object", "internal/patch"},

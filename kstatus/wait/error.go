@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
@@ -78,7 +78,7 @@ func (e *Error) Error() string {
 // `Pod shop/web: InProgress for 12s, PodPending: Pod is in the Pending phase`.
 func (s State) String() string { return describe(s, s.Time) }
 
-// describe returns a state on one line, as of a time.
+// describe returns a state on one line, as of a time. What is not printable is escaped.
 func describe(s State, now time.Time) string {
 	line := s.Ref.String() + ": " + string(s.Result.Status)
 	if notes := s.notes(); len(notes) > 0 {
@@ -93,10 +93,10 @@ func describe(s State, now time.Time) string {
 	if m := s.Result.Message(); m != "" {
 		line += ": " + m
 	}
-	if s.Err != nil && s.Err.Error() != s.Result.Message() {
+	if s.Err != nil && printable.Line(s.Err.Error()) != s.Result.Message() {
 		line += " (" + s.Err.Error() + ")"
 	}
-	return clean(line)
+	return printable.Line(line)
 }
 
 // notes returns what is written behind the status.
@@ -115,15 +115,4 @@ func (s State) notes() (notes []string) {
 		}
 	}
 	return notes
-}
-
-// clean replaces control characters and the like, which could break the line, control the terminal
-// or turn text around.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, s)
 }
