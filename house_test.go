@@ -52,7 +52,7 @@ var mayImport = map[string][]string{
 	"internal/dev/recording":          {"stage", "stage/transport"},
 	"kstatus/internal/words":          {},
 	"kstatus":                         {"internal/ownership", "internal/object", "internal/printable", "kstatus/internal/words"},
-	"kstatus/wait":                    {"kstatus", "internal/listwatch", "internal/ownership", "stage/transport"},
+	"kstatus/wait":                    {"kstatus", "internal/listwatch", "internal/ownership", "internal/printable", "stage/transport"},
 	"kstatus/kstatustest":             {"kstatus", "internal/object"},
 	"kstatus/celrule":                 {"kstatus", "internal/expression", "internal/position"},
 	"stage/memory":                    {"internal/managedfields", "internal/object", "internal/patch", "stage/transport"},

@@ -50,6 +50,26 @@ func TestReadmeNamesEveryModule(t *testing.T) {
 	}
 }
 
+// TestReadmeNamesEveryPackage checks that the table of packages has each public package: by its path, or
+// below one of which the table says "and below". The types of APIs are left out.
+func TestReadmeNamesEveryPackage(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	_, table, _ := strings.Cut(string(readme), "\n## Packages\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	for _, pkg := range golist(t, "-f", `{{if ne .Name "main"}}{{.ImportPath}}{{end}}`, "./...") {
+		rel := strings.TrimPrefix(pkg, module)
+		if isInternal(pkg) || rel+"/" == module || path.Base(rel) == "v1alpha1" {
+			continue
+		}
+		named := strings.Contains(table, "`"+rel+"`")
+		for above := path.Dir(rel); above != "." && !named; above = path.Dir(above) {
+			named = strings.Contains(table, "`"+above+"` and below")
+		}
+		require.True(t, named, "%s is not in the table of README.md", rel)
+	}
+}
+
 // TestDocNamesEveryPackage holds that the map of the module in doc.go has all public packages: by
 // path or, below another one, by name.
 func TestDocNamesEveryPackage(t *testing.T) {

@@ -169,7 +169,7 @@ spec:
 func statusText(*testing.T) string {
 	result := kstatus.Compute(hostilePod())
 	state := wait.State{Ref: wait.Ref{Name: forged}, Result: result, Err: errors.New(forged)}
-	return fmt.Sprint(result, "\n", kstatus.Extended().Explain(hostilePod(), limitsNow), "\n", state)
+	return fmt.Sprint(result, "\n", result.Message(), " ", result.Field(), "\n", kstatus.Extended().Explain(hostilePod(), limitsNow), "\n", state)
 }
 
 func stagedFaults(*testing.T) string {

@@ -175,14 +175,14 @@ var severity = map[Status]int{InProgress: 1, Unknown: 2, Failed: 3}
 // addProblem adds the problem of a child to the message of its owner.
 func (c Child) addProblem(r Result) Result {
 	if why := c.problem(); why != "" {
-		r.message = withWords("%s; %s", r.Message(), why)
+		r.message = withWords("%s; %s", r.message.String(), why)
 	}
 	return r
 }
 
 // problem returns the name of a child and its message, "" if one of them is not known.
 func (c Child) problem() string {
-	name, why := c.name, c.Result.Message()
+	name, why := c.name, c.Result.message.String()
 	if name == "" && c.Object != nil {
 		name = c.Object.GetName()
 	}

@@ -24,7 +24,7 @@
 //	case kstatus.Current:
 //		…
 //	case kstatus.Failed:
-//		return fmt.Errorf("%s: %s", r.Reason, r.Message())
+//		return errors.New(r.String()) // with the reason and the message, safe for a terminal
 //	default:
 //		// Wait for the next change of the object or, if r.RecheckAfter is not 0, that long.
 //	}

@@ -64,7 +64,8 @@ func skippedPaths(conditions []any) (paths []string) {
 }
 
 // String returns the result on the first line, then a line for each step: "*" if it decided, the
-// name of the rule, and the fields that it read.
+// name of the rule, and the fields that it read. Control characters are escaped, and long texts are
+// cut.
 func (e Explanation) String() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, e.Result)
@@ -73,9 +74,9 @@ func (e Explanation) String() string {
 		if s.Decided {
 			decided = "*"
 		}
-		fmt.Fprintf(&b, "%s %s", decided, s.Rule)
+		fmt.Fprintf(&b, "%s %s", decided, printable.Text(s.Rule))
 		for _, seen := range s.Seen {
-			fmt.Fprintf(&b, " %s=%v", seen.Path, shown(seen.Value))
+			fmt.Fprintf(&b, " %s=%v", printable.Text(seen.Path), shown(seen.Value))
 		}
 		fmt.Fprintln(&b)
 	}

@@ -71,16 +71,17 @@ func roleOf(kind string) role {
 }
 
 // An effect is what one condition adds to a verdict. Of several the first in this order decides,
-// except that Ready overrules some of them (see conditionSummary.result).
+// except that an object that is ready as a whole overrules some of them (see
+// conditionSummary.isReady).
 type effect uint8
 
 const (
 	failedEffect     effect = iota // an error
-	partFailedEffect               // an error of a part, which does not count while Ready
+	partFailedEffect               // an error of a part, which does not count while the whole is ready
 	completedEffect
 	pausedEffect
 	outdatedEffect // about an older generation
-	missingEffect  // not yet there, which does not count while Ready
+	missingEffect  // not yet there, which does not count while the whole is ready
 	progressEffect
 	goodEffect
 	stepEffect // one of several steps is done
@@ -92,6 +93,8 @@ type conditionSummary struct {
 	conditions []any
 	first      [effects]int32
 	ready      string // the status of Ready, "" if there is none
+	// available and degraded are what the conditions of these names say of the whole object.
+	available, degraded aspect
 	// notReady: Ready is False for a reason that is not a pause, so that the object would not be ready
 	// either if nobody had paused it.
 	notReady bool
@@ -119,6 +122,7 @@ func (o *Object) summarize(conditions []any) conditionSummary {
 			s.ready = c.readiness()
 			s.notReady = s.ready == "False" && c.reason() != "" && e != pausedEffect
 		}
+		s.notice(&c, counts && e == outdatedEffect)
 		if (e == failedEffect || e == partFailedEffect) && counts {
 			if left, retried := c.retriedFor(o); retried {
 				e, s.recheck = missingEffect, left
@@ -129,6 +133,39 @@ func (o *Object) summarize(conditions []any) conditionSummary {
 		}
 	}
 	return s
+}
+
+// An aspect is what the conditions with one name say. The zero value is that there are none.
+type aspect uint8
+
+const (
+	isWell  aspect = iota + 1 // all of them say that the object is well
+	notWell                   // one of them does not
+)
+
+func (a *aspect) add(well bool) {
+	if !well {
+		*a = notWell
+	} else if *a == 0 {
+		*a = isWell
+	}
+}
+
+// notice notes what a condition with the name Available or Degraded says.
+func (s *conditionSummary) notice(c *conditionView, outdated bool) {
+	switch c.kind {
+	case "Available":
+		s.available.add(c.status == "True" && !outdated && !c.contradictsItself())
+	case "Degraded":
+		s.degraded.add(c.status == "False" && !outdated)
+	}
+}
+
+// isReady reports whether the object as a whole is ready, so that parts that are not, or have
+// failed, do not count: by Ready or, without it, by Available and Degraded together. The operators
+// of OpenShift have these two, and more conditions for their parts.
+func (s *conditionSummary) isReady() bool {
+	return s.ready == "True" || s.ready == "" && s.available == isWell && s.degraded == isWell
 }
 
 // readiness is the status of a Ready condition, Unknown if it contradicts itself.
@@ -166,7 +203,7 @@ func (c *conditionView) effectIfTrue(r role) (effect, bool) {
 
 // hasStarted reports whether the reason of Progressing is that something runs: OSDsRunning.
 func (c *conditionView) hasStarted() bool {
-	return c.kind == "Progressing" && words.OfLast(c.reason()) == words.Running
+	return c.kind == "Progressing" && words.OfOutcome(c.reason()) == words.Running
 }
 
 // retryGrace is how long a failure that is tried again is in progress.
@@ -208,12 +245,12 @@ var trueEffects = [...]effect{
 }
 
 // isOver reports whether the reason of a condition says that the progress is over:
-// NewReplicaSetAvailable.
+// NewReplicaSetAvailable, but not PodsNotReady.
 func isOver(reason string) bool {
 	if words.IsTransition(reason) {
 		return false
 	}
-	m := words.OfLast(reason)
+	m := words.OfOutcome(reason)
 	return m == words.Good || m == words.Done
 }
 
@@ -264,7 +301,7 @@ func (c *conditionView) reasonRepeatsType() bool {
 
 // result returns the verdict of all conditions together, or false if they say nothing.
 func (s *conditionSummary) result() (Result, bool) {
-	ready := s.ready == "True"
+	ready := s.isReady()
 	for e := range effects {
 		overruled := ready && (e == partFailedEffect || e == missingEffect) ||
 			e == completedEffect && s.ready != "" && !ready

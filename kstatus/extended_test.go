@@ -13,6 +13,52 @@ import (
 
 func TestExtended(t *testing.T) { runCases(t, "extended", kstatus.Extended()) }
 
+// Progressing is over if the last word of its reason says so, unless a word before it takes that back.
+func TestTheReasonOfProgressing(t *testing.T) {
+	for reason, want := range map[string]kstatus.Status{
+		"NewReplicaSetAvailable": kstatus.Current, "NewReplicationControllerAvailable": kstatus.Current,
+		"AllPodsReady": kstatus.Current, "RolloutComplete": kstatus.Current, "ProvisioningCompleted": kstatus.Current,
+		"MonitoringReady": kstatus.Current, "OSDsRunning": kstatus.Current,
+
+		"ResourceNotReady": kstatus.InProgress, "PodsNotReady": kstatus.InProgress, "PodsNotYetReady": kstatus.InProgress,
+		"NotAllPodsReady": kstatus.InProgress, "NoPodsReady": kstatus.InProgress, "PartiallyAvailable": kstatus.InProgress,
+		"DeploymentNotAvailable": kstatus.InProgress, "UpgradeNotComplete": kstatus.InProgress,
+		"WaitingForPodsReady": kstatus.InProgress, "AwaitingReady": kstatus.InProgress, "WaitForRolloutComplete": kstatus.InProgress,
+		"WaitingForUpgradeComplete": kstatus.InProgress, "PodsPendingUntilReady": kstatus.InProgress,
+		"UpdatingPodsAvailable": kstatus.InProgress, "PodsNotRunning": kstatus.InProgress, "AwaitingPodsRunning": kstatus.InProgress,
+	} {
+		obj := parse(t, `{apiVersion: example.com/v1, kind: Widget, status: {conditions: [
+  {type: Available, status: "True", reason: AsExpected}, {type: Progressing, status: "True", reason: `+reason+`}]}}`)
+		require.Equal(t, want, kstatus.Extended().Compute(obj, now).Status, reason)
+	}
+}
+
+// Available=True and Degraded=False stand for the whole object, as Ready=True does: parts of it that
+// are not there, or that have failed, do not count. That needs both, and Ready decides where it is.
+func TestAvailableAndNotDegradedOverruleParts(t *testing.T) {
+	const both = `{type: Available, status: "True"}, {type: Degraded, status: "False"}, `
+	const part = `{type: CacheAvailable, status: "False", reason: Forbidden}`
+	for conditions, want := range map[string]kstatus.Status{
+		both + part: kstatus.Current,
+		part + `, {type: Degraded, status: "False"}, {type: Available, status: "True"}`:                        kstatus.Current,
+		`{type: Available, status: "True"}, ` + part:                                                           kstatus.Failed,
+		`{type: Degraded, status: "False"}, ` + part:                                                           kstatus.Failed,
+		`{type: Available, status: "False"}, {type: Degraded, status: "False"}, ` + part:                       kstatus.Failed,
+		`{type: Available, status: "True"}, {type: Degraded, status: Unknown}, ` + part:                        kstatus.Failed,
+		`{type: Available, status: "True"}, {type: Degraded, status: "True"}, ` + part:                         kstatus.Failed,
+		both + `{type: Available, status: "False"}`:                                                            kstatus.InProgress,
+		both + part + `, {type: Ready, status: "False"}`:                                                       kstatus.Failed,
+		`{type: Available, status: "True", observedGeneration: 1}, {type: Degraded, status: "False"}, ` + part: kstatus.Failed,
+		`{type: Available, status: "True", reason: Progressing}, {type: Degraded, status: "False"}, ` + part:   kstatus.Failed,
+		both + `{type: Progressing, status: "True", reason: Rolling}, ` + part:                                 kstatus.InProgress,
+		both + `{type: StorageDegraded, status: "True", reason: Broken}`:                                       kstatus.Failed,
+		`{type: Available, status: "True"}, {type: Degraded, status: "False", observedGeneration: 1}, ` + part: kstatus.Failed,
+	} {
+		obj := parse(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {generation: 2}, status: {conditions: [`+conditions+`]}}`)
+		require.Equal(t, want, kstatus.Extended().Compute(obj, now).Status, conditions)
+	}
+}
+
 // TestExtendedAllocatesNothing measures what is usual: objects that are as they should be.
 // Conditions in an annotation have to be decoded.
 func TestExtendedAllocatesNothing(t *testing.T) {

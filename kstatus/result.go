@@ -12,7 +12,9 @@ import (
 // only when it is asked for, so that computing a result allocates nothing.
 type Result struct {
 	Status Status
-	Reason string // one CamelCase word; "" for Current in the standard profile
+	// Reason is one CamelCase word; "" for Current in the standard profile. A reason or phase of the
+	// object is as the object has it, so it may be any text: [Result.String] prints it safely.
+	Reason string
 
 	// Suspended: someone paused the object on purpose. The status is Current, and nothing happens
 	// until someone resumes it.
@@ -36,12 +38,16 @@ type Result struct {
 	conditionText bool
 }
 
-// Message returns one line for people.
-func (r Result) Message() string { return r.message.String() }
+// Message returns one line for people. Control characters and other characters that are not shown as
+// themselves are escaped as Go does, such as \n and \x1b: the text may come from the object.
+func (r Result) Message() string { return printable.Line(r.message.String()) }
 
 // Field returns the path of the field that decided, "" if no single field did. Elements of lists
-// are named by their key: `status.conditions[type="Ready"]`.
-func (r Result) Field() string {
+// are named by their key: `status.conditions[type="Ready"]`. What is not printable is escaped as in
+// [Result.Message].
+func (r Result) Field() string { return printable.Line(r.field()) }
+
+func (r Result) field() string {
 	switch r.path {
 	case "status.containerStatuses", "status.initContainerStatuses":
 		return elementPath(r.path, "name", r.item)
@@ -77,7 +83,7 @@ func (r Result) Skipped() string {
 func indexPath(index int) string { return "status.conditions[" + strconv.Itoa(index) + "]" }
 
 // Conditions returns the result as conditions: Reconciling for InProgress, Stalled for Failed, none
-// for the other statuses.
+// for the other statuses. Reasons and messages are as the object has them, without escapes.
 func (r Result) Conditions() []Condition {
 	kind := ""
 	switch r.Status {
@@ -88,7 +94,7 @@ func (r Result) Conditions() []Condition {
 	default:
 		return nil
 	}
-	c := Condition{Type: kind, Status: "True", Reason: r.Reason, Message: r.Message()}
+	c := Condition{Type: kind, Status: "True", Reason: r.Reason, Message: r.message.String()}
 	if r.conditionText {
 		c.Message = r.message.words[0]
 	}

@@ -1,10 +1,13 @@
 package kstatus_test
 
 import (
+	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -32,6 +35,33 @@ func TestAMissedDeadlineKeepsTheMessageOfTheController(t *testing.T) {
   {type: Progressing, status: "False", reason: ProgressDeadlineExceeded, message: timed out}]}}`), now)
 	require.Equal(t, "Progress deadline exceeded", r.Message())
 	require.Equal(t, []kstatus.Condition{{Type: "Stalled", Status: "True", Reason: "ProgressDeadlineExceeded", Message: "timed out"}}, r.Conditions())
+}
+
+// What an object says is shown on one line, whatever is in it: a terminal obeys escape sequences.
+func TestTextOfAnObjectIsPrintable(t *testing.T) {
+	const forged = "x\x1b[2J\x07\x7f\u0085\u009b31m\r\nforged\u2028\u202e\xff"
+	const shown = `x\x1b[2J\a\x7f\u0085\u009b31m\r\nforged\u2028\u202e\xff`
+	widget := func(kind string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Widget", "status": map[string]any{"conditions": []any{
+			map[string]any{"type": kind, "status": "False", "reason": "Broken", "message": forged},
+		}}}}
+	}
+	r := kstatus.Extended().Compute(widget("Ready"), now)
+	require.Equal(t, shown, r.Message())
+	require.Equal(t, []kstatus.Condition{{Type: "Stalled", Status: "True", Reason: "Broken", Message: forged}}, r.Conditions(), "an API gets what an API said")
+	require.Equal(t, shown, kstatus.Failed.Because("R", forged).Message())
+	require.Equal(t, `status.conditions[type="`+shown+`"]`, kstatus.Failed.From(kstatus.Condition{Type: forged}).Field())
+	require.Equal(t, `status.containers.`+shown, kstatus.Failed.Because("R", "").At("status.containers."+forged).Field())
+	long := strings.Repeat("m", 5000)
+	require.Equal(t, long, kstatus.Failed.Because("R", long).Message(), "it is whole")
+
+	obj := widget(forged + "Ready")
+	obj.SetKind("Widget" + forged)
+	for _, rules := range []*kstatus.Rules{kstatus.Standard(), kstatus.Extended()} {
+		for line := range strings.Lines(rules.Explain(obj, now).String()) {
+			require.Equal(t, -1, strings.IndexFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool { return !unicode.IsPrint(r) }), "%q", line)
+		}
+	}
 }
 
 func TestResultsAreComparable(t *testing.T) {

@@ -80,8 +80,8 @@ func (t *Template) associate(trees map[string]*parse.Tree) error {
 	if t.options.MissingKeyError {
 		t.root.Option("missingkey=error")
 	}
-	for name, tree := range trees {
-		if _, err := t.root.AddParseTree(name, tree); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(trees)) {
+		if _, err := t.root.AddParseTree(name, trees[name]); err != nil {
 			return unplaced(err)
 		}
 	}

@@ -74,10 +74,11 @@ func (b *editBuilder) increment(at string, t editText) *edit {
 	if e.by == 0 {
 		b.fault(at+".by", -1, errors.New("0 changes nothing"))
 	}
-	for name, given := range map[string]bool{"template": t.Template != nil, "list": t.List != ""} {
-		if given {
-			b.fault(at+"."+name, -1, errors.New("is for a condition"))
-		}
+	if t.List != "" {
+		b.fault(at+".list", -1, errors.New("is for a condition"))
+	}
+	if t.Template != nil {
+		b.fault(at+".template", -1, errors.New("is for a condition"))
 	}
 	return e
 }

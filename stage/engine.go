@@ -37,8 +37,12 @@ type EngineOptions struct {
 //		now = at // or wait until then
 //		for t := range e.Due(now) {
 //			effects, err := t.Effects(objects[t.Key], now)
-//			…                                 // carry them out
-//			err = e.Observe(objects[t.Key], now) // or e.Forget(t.Key)
+//			…                                       // carry them out, and put what became of the object into objects
+//			if obj := objects[t.Key]; obj != nil {
+//				err = e.Observe(obj, now)
+//			} else {
+//				e.Forget(t.Key, now)
+//			}
 //		}
 //	}
 //

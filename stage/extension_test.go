@@ -3,6 +3,7 @@ package stage_test
 import (
 	"context"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
+	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
 const drawn = `
@@ -35,6 +37,27 @@ func extendedSet(t testing.TB, text string) *stage.Set {
 	set, err := stage.Compile(stage.Options{Extensions: true}, stage.Parse("stages.yaml", []byte(text)))
 	require.NoError(t, err)
 	return set
+}
+
+// The faults of a Stage without text have no positions to be sorted by: they come in the order of the
+// fields all the same.
+func TestFaultsOfStagesWithoutTextHaveAnOrder(t *testing.T) {
+	st := v1alpha1.Stage{ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{
+		stage.PatchesExtension: `[{increment: .status.n, by: 0, template: "a: b", list: .status.l}, {condition: Ready, by: 1}]`,
+		stage.DelayExtension:   `{exponential: {mean: 1s}, quantiles: {"0": 1s}, logNormal: {median: 1s, p99: 2s}}`,
+	}}}
+	st.Spec.ResourceRef.Kind, st.Spec.Selector = "Pod", &v1alpha1.StageSelector{}
+	var first string
+	for range 100 {
+		_, err := stage.Compile(stage.Options{Extensions: true}, stage.FromStages(st))
+		require.ErrorContains(t, err, "[0].list: is for a condition")
+		if first == "" {
+			first = err.Error()
+		}
+		require.Equal(t, first, err.Error())
+	}
+	require.Less(t, strings.Index(first, "[0].by"), strings.Index(first, "[0].list"))
+	require.Less(t, strings.Index(first, "[0].list"), strings.Index(first, "[0].template"))
 }
 
 // TestDrawsOncePerEntry: an object that is updated often keeps its draw, and so still advances.

@@ -16,15 +16,15 @@ type TraceEvent struct {
 	Key  Key
 
 	ResourceVersion string    // TraceObserved: of the object
-	Stage           string    // all but Observed and TraceForgotten; TraceNotModelled: kind and field, and what it is for
-	N               uint64    // TraceScheduled, TracePlayed: the how-many-th entry of the object
-	Due             time.Time // TraceScheduled, Played; TraceEffected: when the transition was due
+	Stage           string    // all but TraceObserved and TraceForgotten; TraceNotModelled: kind and field, and what it is for
+	N               uint64    // TraceScheduled, TracePlayed: the number of this entry of the object, from 0
+	Due             time.Time // TraceScheduled, TracePlayed, TraceEffected: when the transition is or was due
 	Weight          int64     // TraceScheduled: of the Stage, -1 if it has none
 	Random          uint64    // TraceScheduled: the number that chose the delay
 	Index           int       // TraceEffected, TraceFailed: place of the effect in the transition, counted over all its steps
 	Effect          Effect    // TraceEffected, TraceFailed
 	NoOp            bool      // TraceEffected: it is a patch that would change nothing, and was not sent
-	Err             error     // Failed; TraceEffected: a failure that is retried
+	Err             error     // TraceFailed; TraceEffected: a failure that is retried
 }
 
 // TraceKind says what happened.

@@ -128,9 +128,11 @@
 //
 //   - An old version cannot be placed any more: a cluster that joins a stage meanwhile, or that
 //     loses an object, receives the new one at once. With maxConcurrency or perCluster a cluster
-//     that joins receives nothing before the turn of its stage. There is no rollback to an old version but to apply the old
-//     text again, which is one more version: stages that did not have the new one yet change
-//     nothing.
+//     that joins receives nothing before the turn of its stage. To go back, apply the old text
+//     again, which is one more version: stages that did not have the new one yet change nothing.
+//   - A rollback would delete the workload from the clusters of the failed stage or batch, the
+//     version that ran there before included. So Compile refuses onFailure Rollback, RollbackAll
+//     and RollbackBatch: use Pause.
 //   - Objects that are added to or removed from the workload come and go everywhere at once.
 //   - A version that is applied while clusters are being updated reaches these clusters at once, and
 //     then begins with the first stage. These clusters report no more in their turn, so there a

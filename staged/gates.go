@@ -83,11 +83,25 @@ func (c *compiler) onFailure(path string, i int, s *stage) {
 	c.oneOf(path, string(s.OnFailure), string(v1alpha1.Pause), string(v1alpha1.Continue), string(v1alpha1.Rollback),
 		string(v1alpha1.RollbackAll), string(v1alpha1.RollbackBatch))
 	s.OnFailure = cmp.Or(s.OnFailure, v1alpha1.Pause)
+	c.rollbackOfUpdates(path, s.OnFailure)
 	switch {
 	case i == 0 && (s.OnFailure == v1alpha1.Rollback || s.OnFailure == v1alpha1.RollbackAll):
 		c.warn(path, string(s.OnFailure)+" in the first stage is Pause: there is no stage to go back to")
 	case s.OnFailure == v1alpha1.RollbackBatch && s.MaxConcurrency == nil:
 		c.faultf(path, "RollbackBatch needs maxConcurrency")
+	}
+}
+
+// rollbackOfUpdates refuses rollbacks with staged updates. A rollback removes BindingPolicies, and
+// the hub no longer holds the version that their clusters had before the update.
+func (c *compiler) rollbackOfUpdates(path string, f v1alpha1.OnFailure) {
+	if c.definition.policy.Spec.Updates != v1alpha1.Staged {
+		return
+	}
+	switch f {
+	case v1alpha1.Rollback, v1alpha1.RollbackAll, v1alpha1.RollbackBatch:
+		c.faultf(path, "with updates: Staged, %s would delete the workload from the clusters of a failed update: the hub no longer holds the version that they had; "+
+			"want Pause or Continue; to go back, apply the old version of the workload again", f)
 	}
 }
 

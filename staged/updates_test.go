@@ -2,6 +2,7 @@ package staged_test
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -172,6 +173,54 @@ spec:
 		_, err := staged.Compile(staged.Options{}, staged.Parse("p.yaml", []byte(text)))
 		require.ErrorContains(t, err, want)
 	}
+}
+
+// A rollback of an update would delete the workload from clusters that had an older version: the hub
+// holds the newest only. It is refused in every stage, and rollbacks without staged updates are not.
+func TestStagedUpdatesRefuseRollbacks(t *testing.T) {
+	text := func(stage, onFailure string) string {
+		lines := map[string][]string{"dev": {"maxConcurrency: 1"}, "prod": {"maxConcurrency: 1"}}
+		lines[stage] = append(lines[stage], "onFailure: "+onFailure)
+		return policyText(stageText("dev", "dev", lines["dev"]...), stageText("prod", "prod", lines["prod"]...)) + keep
+	}
+	for _, onFailure := range []string{"Rollback", "RollbackAll", "RollbackBatch"} {
+		for n, stage := range []string{"dev", "prod"} {
+			_, err := staged.Compile(staged.Options{}, staged.Parse("p.yaml", []byte(text(stage, onFailure)+"  updates: Staged\n")))
+			var faults staged.Errors
+			require.ErrorAs(t, err, &faults, "%s in %s", onFailure, stage)
+			faults = slices.DeleteFunc(slices.Clone(faults), func(e *staged.Error) bool { return e.Warning })
+			require.Len(t, faults, 1)
+			require.Equal(t, fmt.Sprintf("spec.stages[%d].onFailure", n), faults[0].Path)
+			require.NotZero(t, faults[0].Position.Line)
+			require.NotZero(t, faults[0].Position.Column)
+			require.ErrorContains(t, err, "with updates: Staged, "+onFailure+" would delete the workload from the clusters of a failed update")
+			require.ErrorContains(t, err, "want Pause or Continue; to go back, apply the old version of the workload again")
+			compile(t, text(stage, onFailure))
+		}
+	}
+	for _, onFailure := range []string{"Pause", "Continue"} {
+		compile(t, text("prod", onFailure)+"  updates: Staged\n")
+	}
+}
+
+// With Pause a failed update deletes nothing, and the old version of the workload, applied again,
+// reaches the clusters of the failed stage.
+func TestAFailedUpdateKeepsTheWorkloadAndGoesBackByTheSource(t *testing.T) {
+	u := newUpdated(t, policyText(stageText("dev", "dev"), stageText("prod", "prod", "progressDeadlineSeconds: 60", "onFailure: Pause"))+keep, "dev/d", "prod/p")
+	u.roll(12)
+	require.True(t, u.holds("Succeeded"), u.last.Message)
+	u.available["p"] = 0
+	u.release("2")
+	u.roll(12)
+	u.pass(time.Hour)
+	u.roll(12)
+	require.Equal(t, v1alpha1.Failed, stageStatus(u.status, "prod").Phase, u.last.Message)
+	u.checkAll(map[string]string{"d": "2", "p": "2"})
+	u.available["p"] = 1
+	u.release("1 again")
+	u.roll(12)
+	u.checkAll(map[string]string{"d": "1 again", "p": "1 again"})
+	require.True(t, u.holds("Succeeded"), u.last.Message)
 }
 
 // A version that comes while prod is being updated reaches prod. The rollout begins with dev again,

@@ -3,6 +3,7 @@ package celrule_test
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -148,6 +149,24 @@ func TestFaultsAreAllReported(t *testing.T) {
 			require.NotZero(t, fault.Position.Line, err.Error())
 			require.Equal(t, strings.HasSuffix(name, " current"), strings.Contains(err.Error(), "is required: no object"), err.Error())
 		})
+	}
+}
+
+// Kinds that have rules twice are named in the order of their names, each time the same.
+func TestFaultsOfKindsHaveAnOrder(t *testing.T) {
+	var rules strings.Builder
+	for _, kind := range []string{"D", "A", "C", "B"} {
+		fmt.Fprintf(&rules, "- {group: example.com, kind: %s, current: 'true'}\n", kind)
+	}
+	text := "rules:\n" + rules.String()
+	for range 50 {
+		_, err := celrule.Parse("twice.yaml", []byte(text+"---\n"+text))
+		require.Error(t, err)
+		var kinds []string
+		for _, m := range regexp.MustCompile(`rules for (\w)`).FindAllStringSubmatch(err.Error(), -1) {
+			kinds = append(kinds, m[1])
+		}
+		require.Equal(t, []string{"A", "B", "C", "D"}, kinds, err)
 	}
 }
 

@@ -101,6 +101,7 @@ func merge(all, rules Rules) (faults []*position.Error) {
 		}
 		all[kind] = rule
 	}
+	slices.SortFunc(faults, func(a, b *position.Error) int { return strings.Compare(a.Err.Error(), b.Err.Error()) })
 	return faults
 }
 

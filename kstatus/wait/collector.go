@@ -62,6 +62,8 @@ type Collector struct {
 	index  map[Ref]int32
 	open   map[kstatus.Status]int
 	phases [phases]int
+
+	hasLooked bool // a wait that fails fast does not look any longer for objects that are NotSeen
 }
 
 // NewCollector returns a Collector for the objects, all of them NotSeen. Of several equal
@@ -140,12 +142,17 @@ func (c *Collector) judge(s State) phase {
 
 // Done reports whether there is nothing more to wait for: each object has reached its goal, timed
 // out, is missing for too long, or Failed and cannot recover; or one has Failed or is missing for
-// too long and the policy is FailFast.
+// too long, the policy is FailFast, and no object is NotSeen any more.
 func (c *Collector) Done() bool {
-	if c.policy.FailFast && c.phases[failing]+c.phases[failed]+c.phases[missing] > 0 {
+	if c.failsFast() && (c.hasLooked || c.open[NotSeen] == 0) {
 		return true
 	}
 	return c.phases[pending]+c.phases[failing] == 0
+}
+
+// failsFast reports whether the policy is FailFast and there is a reason to end.
+func (c *Collector) failsFast() bool {
+	return c.policy.FailFast && c.phases[failing]+c.phases[failed]+c.phases[missing] > 0
 }
 
 // Progress returns the counts.

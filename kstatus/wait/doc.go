@@ -55,7 +55,9 @@
 //
 // A wait that cannot succeed ends early: a reference that cannot name an object is an error at once
 // ([ErrInvalid]). A reference whose namespace does not suit its kind fails when the first object of
-// that kind is seen. Goal.MissingTimeout limits how long an object may be missing.
+// that kind is seen. Goal.MissingTimeout limits how long an object may be missing. With
+// Policy.FailFast every object is looked at once before the first failure ends the wait; an object
+// that cannot be looked at delays the end by half a minute at most.
 //
 // # Determinism
 //

@@ -1,14 +1,15 @@
 package wait
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
@@ -22,15 +23,39 @@ var (
 // An Error says why a wait ended early, and for which objects it still waited. errors.Is finds the
 // cause.
 type Error struct {
-	Cause error     // why the context ended, and which of ErrFailed, ErrMissing and ErrTimedOut hold
-	Open  []State   // the objects that had not reached their goal, in the order of the references
+	Cause error // why the context ended, and which of ErrFailed, ErrMissing and ErrTimedOut hold
+	// Open are the objects that had not reached their goal: those that failed first, then those that
+	// are missing for too long, those that timed out, the others, and last those that were not
+	// looked at, which are NotSeen. Each of these groups has the order of the references.
+	Open  []State
 	Total int       // of all objects
 	Time  time.Time // when the wait ended
 }
 
 func newError(c *Collector, cause error) *Error {
-	return &Error{Cause: cause, Open: slices.Collect(c.Open()), Total: len(c.states), Time: time.Now()}
+	e := &Error{Cause: cause, Open: slices.Collect(c.Open()), Total: len(c.states), Time: time.Now()}
+	slices.SortStableFunc(e.Open, func(a, b State) int { return cmp.Compare(a.rank(), b.rank()) })
+	return e
 }
+
+// rank is the place of the state in an Error.
+func (s State) rank() int {
+	switch {
+	case s.isUnseen():
+		return 4
+	case s.hasFailed():
+		return 0
+	case s.phase == missing:
+		return 1
+	case s.phase == timedOut:
+		return 2
+	}
+	return 3
+}
+
+func (s State) hasFailed() bool { return s.phase == failed || s.phase == failing }
+
+func (s State) isUnseen() bool { return s.Result.Status == NotSeen }
 
 // causes are several causes of an error, of which the message is one line.
 type causes []error
@@ -64,21 +89,46 @@ func endOf(ctx context.Context) error {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Error returns a line for each open object: its name, its status and since when, and the reason.
+// Error returns how many objects have failed and how many are not done, then a line for each of
+// these: its name, its status and since when, and the reason. The last line counts the objects that
+// were not looked at.
 func (e *Error) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %d objects are not done: %v", len(e.Open), e.Total, e.Cause)
+	failures, unseen := 0, 0
+	var lines strings.Builder
 	for _, s := range e.Open {
-		fmt.Fprintf(&b, "\n  %s", describe(s, e.Time))
+		if s.isUnseen() {
+			unseen++
+			continue
+		}
+		if s.hasFailed() {
+			failures++
+		}
+		fmt.Fprintf(&lines, "\n  %s", describe(s, e.Time))
 	}
-	return b.String()
+	open := len(e.Open) - unseen
+	switch {
+	case open == 0 && unseen > 0:
+		return fmt.Sprintf("%d of %d objects were not looked at: %v", unseen, e.Total, e.Cause)
+	case unseen == 1:
+		lines.WriteString("\n  1 object was not looked at")
+	case unseen > 1:
+		fmt.Fprintf(&lines, "\n  %d objects were not looked at", unseen)
+	}
+	text := fmt.Sprintf("%d of %d objects are not done: %v%s", open, e.Total, e.Cause, &lines)
+	switch {
+	case failures == 0 || failures == open:
+		return text
+	case failures == 1:
+		return "1 object failed; " + text
+	}
+	return fmt.Sprintf("%d objects failed; %s", failures, text)
 }
 
 // String returns the state on one line, as of its time:
 // `Pod shop/web: InProgress for 12s, PodPending: Pod is in the Pending phase`.
 func (s State) String() string { return describe(s, s.Time) }
 
-// describe returns a state on one line, as of a time.
+// describe returns a state on one line, as of a time. What is not printable is escaped.
 func describe(s State, now time.Time) string {
 	line := s.Ref.String() + ": " + string(s.Result.Status)
 	if notes := s.notes(); len(notes) > 0 {
@@ -93,10 +143,10 @@ func describe(s State, now time.Time) string {
 	if m := s.Result.Message(); m != "" {
 		line += ": " + m
 	}
-	if s.Err != nil && s.Err.Error() != s.Result.Message() {
+	if s.Err != nil && printable.Line(s.Err.Error()) != s.Result.Message() {
 		line += " (" + s.Err.Error() + ")"
 	}
-	return clean(line)
+	return printable.Line(line)
 }
 
 // notes returns what is written behind the status.
@@ -115,15 +165,4 @@ func (s State) notes() (notes []string) {
 		}
 	}
 	return notes
-}
-
-// clean replaces control characters and the like, which could break the line, control the terminal
-// or turn text around.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, s)
 }

@@ -186,3 +186,66 @@ func TestACancelledContextIsCancelled(t *testing.T) {
 		require.ErrorContains(t, err, "1 of 1 objects are not done: the pipeline was stopped\n")
 	})
 }
+
+// late is a cluster that lists some kinds only after a time.
+type late struct {
+	*memory.Cluster
+	kinds map[string]time.Duration
+}
+
+func (s *late) List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	select {
+	case <-time.After(s.kinds[kind.Kind]):
+		return s.Cluster.List(ctx, kind, namespace, o)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// failingFast waits fast-failing for five ConfigMaps, a Pod that is not ready and a Job that has
+// failed, which is the last reference. It returns the error and how long the wait took.
+func failingFast(t *testing.T, slowKinds map[string]time.Duration, poll bool) (error, time.Duration) {
+	w := world{t, memory.New(memory.Options{})}
+	var refs []wait.Ref
+	for i := range 5 {
+		refs = append(refs, ref("v1", "ConfigMap", fmt.Sprint("config-", i)))
+		w.create(manifest(refs[i], ""))
+	}
+	w.create(manifest(web, "status: "+podUnready), manifest(job, "status: "+jobFailed))
+	began := time.Now()
+	err := wait.For(t.Context(), lister(&late{w.Cluster, slowKinds}, poll), append(refs, web, job), wait.Policy{FailFast: true})
+	return err, time.Since(began)
+}
+
+// A wait that fails fast looks at each object once before it ends, so that its error counts what is
+// done; the object that failed is the first in it.
+func TestFailingFastLooksAtEverythingOnce(t *testing.T) {
+	for _, poll := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			err, took := failingFast(t, map[string]time.Duration{"Pod": time.Second, "ConfigMap": 3 * time.Second}, poll)
+			require.ErrorIs(t, err, wait.ErrFailed)
+			require.EqualError(t, err, "1 object failed; 2 of 7 objects are not done: objects failed\n"+
+				"  Job.batch default/job: Failed for 3s, BackoffLimitExceeded: too many\n"+
+				"  Pod default/web: InProgress for 2s, PodRunningNotReady: Pod is running but is not Ready")
+			require.Equal(t, 3*time.Second, took)
+			var open *wait.Error
+			require.ErrorAs(t, err, &open)
+			require.Equal(t, job, open.Open[0].Ref)
+		})
+	}
+}
+
+// An object that cannot be looked at does not keep a wait that has failed for longer than half a
+// minute. It counts neither as done nor as not done.
+func TestFailingFastDoesNotWaitForEverForALook(t *testing.T) {
+	for _, poll := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			err, took := failingFast(t, map[string]time.Duration{"Job": 10 * time.Second, "ConfigMap": 1000 * time.Hour}, poll)
+			require.EqualError(t, err, "1 object failed; 2 of 7 objects are not done: objects failed\n"+
+				"  Job.batch default/job: Failed for 30s, BackoffLimitExceeded: too many\n"+
+				"  Pod default/web: InProgress for 40s, PodRunningNotReady: Pod is running but is not Ready\n"+
+				"  5 objects were not looked at")
+			require.Equal(t, 40*time.Second, took)
+		})
+	}
+}

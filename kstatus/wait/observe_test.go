@@ -203,8 +203,11 @@ func TestTheEndIsNoFailure(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		err := wait.For(ctx, hanging{}, []wait.Ref{web, config}, wait.Policy{})
-		require.EqualError(t, err, "2 of 2 objects are not done: context deadline exceeded\n"+
-			"  Pod default/web: NotSeen for 1m0s: Not looked for yet\n  ConfigMap default/config: NotSeen for 1m0s: Not looked for yet")
+		require.EqualError(t, err, "2 of 2 objects were not looked at: context deadline exceeded")
+		var open *wait.Error
+		require.ErrorAs(t, err, &open)
+		require.Equal(t, "Pod default/web: NotSeen: Not looked for yet", open.Open[0].String())
+		require.Equal(t, config, open.Open[1].Ref)
 	})
 }
 

@@ -54,8 +54,12 @@ func (g Goal) wanted() kstatus.Status {
 type Policy struct {
 	Options
 	Goal
-	Goals    map[Ref]Goal // goals of single objects, instead of Goal
-	FailFast bool         // end with the first object that Failed, even if it may recover, or is missing for too long
+	Goals map[Ref]Goal // goals of single objects, instead of Goal
+
+	// FailFast: end with the first object that Failed, even if it may recover, or is missing for too
+	// long. Before that every object is looked at once, for at most half a minute, so that the error
+	// says what is done and names all objects that have failed.
+	FailFast bool
 
 	// IgnoreSuspended: suspended objects have reached their goal. Otherwise the wait goes on until
 	// someone resumes them, although their status is Current.

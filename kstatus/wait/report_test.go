@@ -42,7 +42,7 @@ func report(t *testing.T, r *wait.Reporter) {
 func TestReporterPrintsLines(t *testing.T) {
 	var out bytes.Buffer
 	report(t, wait.NewReporter(&out))
-	require.Equal(t, `12:00:00 Pod default/web: InProgress, PodPending: it waits  [31mfor a very long time, for reasons that no line of a terminal can hold (0 of 3 done, 1 in progress, 2 not seen)
+	require.Equal(t, `12:00:00 Pod default/web: InProgress, PodPending: it\nwaits \x1b[31mfor a very long time, for reasons that no line of a terminal can hold (0 of 3 done, 1 in progress, 2 not seen)
 12:00:00 ConfigMap default/config: Current (1 of 3 done, 1 in progress, 1 not seen)
 12:00:02 Secret default/secret: Failed, Broken (1 of 3 done, 1 in progress, 1 failed)
 12:00:05 ConfigMap default/config: Current (1 of 3 done, 1 in progress, 1 failed)
@@ -56,13 +56,13 @@ func TestReporterRedraws(t *testing.T) {
 	report(t, &wait.Reporter{Out: &out, Terminal: true, Rows: 1})
 	const up2, up3 = "\x1b[2A\x1b[J", "\x1b[3A\x1b[J"
 	require.Equal(t, `0 of 3 done, 1 in progress, 2 not seen
-  Pod default/web: InProgress, PodPending: it waits  [31mfor a very long time,…
+  Pod default/web: InProgress, PodPending: it\nwaits \x1b[31mfor a very long t…
   and 2 more
 `+up3+`1 of 3 done, 1 in progress, 1 failed
-  Pod default/web: InProgress for 2s, PodPending: it waits  [31mfor a very lon…
+  Pod default/web: InProgress for 2s, PodPending: it\nwaits \x1b[31mfor a very…
   and 1 more
 `+up3+`1 of 3 done, 1 in progress, 1 failed
-  Pod default/web: InProgress for 5s, PodPending: it waits  [31mfor a very lon…
+  Pod default/web: InProgress for 5s, PodPending: it\nwaits \x1b[31mfor a very…
   and 1 more
 `+up3+`2 of 3 done, 1 failed
   Secret default/secret: Failed for 7s, Broken

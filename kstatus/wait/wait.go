@@ -24,10 +24,11 @@ func For(ctx context.Context, cluster transport.Lister, refs []Ref, policy Polic
 	began := time.Now()
 	s := open(ctx, cluster, newTracker(refs, policy, began))
 	defer s.close()
-	limits := timeoutsOf(s.Collector)
+	limits, look := timeoutsOf(s.Collector), firstLook{}
 	for !s.Done() || len(s.changed) > 0 {
 		limit := limits.next(began)
-		state, ok := s.next(first(limit, policy.nextReport()))
+		state, ok := s.next(first(first(limit, look.end(s.Collector)), policy.nextReport()))
+		s.hasLooked = look.isOver()
 		switch {
 		case ok:
 			policy.report(s.Collector, state)
@@ -44,6 +45,23 @@ func For(ctx context.Context, cluster transport.Lister, refs []Ref, policy Polic
 	}
 	return result(s.Collector, nil)
 }
+
+// A firstLook limits how long a wait that fails fast looks for objects that it has not seen yet.
+type firstLook struct{ until time.Time }
+
+// end returns when the look ends: half a minute after there was a reason to end the wait. The zero
+// time means that there is no reason.
+func (f *firstLook) end(c *Collector) time.Time {
+	switch {
+	case !c.failsFast():
+		f.until = time.Time{}
+	case f.until.IsZero():
+		f.until = time.Now().Add(patience)
+	}
+	return f.until
+}
+
+func (f *firstLook) isOver() bool { return !f.until.IsZero() && !time.Now().Before(f.until) }
 
 func (p *Policy) report(c *Collector, s State) {
 	if p.Report != nil {

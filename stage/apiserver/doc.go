@@ -79,7 +79,8 @@
 //
 // It answers as kube-apiserver 1.36 and says so in /version. The scenarios of internal/dev/contract
 // pass over HTTP here and there, and the answers of a table of raw requests are equal (both in
-// internal/dev/e2e). Objects are those of package memory, so its differences are differences here.
+// internal/dev/e2e). Objects are stored by package memory, so its differences are differences here,
+// except for what this server adds: defaults, validation, definitions, webhooks and policies.
 //
 // What is served: discovery (aggregated and not), /version and health; OpenAPI v3 and v2, with the recorded
 // schemas of built-in kinds and those of definitions; get, list with pages and selectors, watch with

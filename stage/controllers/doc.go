@@ -12,6 +12,8 @@
 //	quota       ResourceQuotas
 //	admission   what an API server does as it takes objects: limits, quotas, node ports
 //	resources   sums of the resources that Pods request and Nodes offer
+//	kubelet     what kubelets do with Pods and what these say
+//	features    which fields of built-in kinds are modelled, and reports of those that are not
 //
 // # Usage
 //
@@ -48,8 +50,8 @@
 //
 // Behaviour, status, conditions with their reasons, messages, times and order, annotations, labels
 // and finalizers are those of Kubernetes 1.36, phase by phase as in testdata/recordings, which the
-// real controllers made. Fields that an object leaves out have the defaults of the API server,
-// because stage/memory sets none. What differs:
+// real controllers made. Fields that an object leaves out have the defaults of the API server, also on
+// a cluster that stores no defaults, as stage/memory does without package defaults. What differs:
 //
 //	Kubernetes does                          | these do                          | why
 //	-----------------------------------------+-----------------------------------+------------------
@@ -62,11 +64,11 @@
 //	                                         | them with simulation.ClusterLike  |
 //	bind Pods by their subresource           | write spec.nodeName, then the     | Transport has no
 //	                                         | condition PodScheduled            | subresource for it
-//	look at the capacity of storage, and at  | leave them out: see package       | not modelled yet
-//	ResourceClaims                           | scheduling                        |
+//	allocate devices of ResourceClaims       | leave such Pods pending: see      | not modelled
+//	                                         | package scheduling                |
 //	evict by taints, find unreachable Nodes  | see package nodes                 |
-//	set clusterIP, and PodScheduled of Pods  | set it soon after                 | stage/memory does
-//	with gates, in the API server            |                                   | not set it
+//	set clusterIP, and PodScheduled of Pods  | set it soon after, unless it was  | package defaults sets
+//	with gates, in the API server            | set by then                       | it; memory alone not
 //	count the backoff of a Job by the        | count it by the Pods that exist   | the controller has
 //	failures that they have seen             |                                   | no state
 //

@@ -1,6 +1,9 @@
 package lint
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/stage"
 )
@@ -53,8 +56,8 @@ func conditionWithoutStatus(v any) string {
 		if isCondition && !given {
 			return name
 		}
-		for _, field := range v {
-			if name := conditionWithoutStatus(field); name != "" {
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if name := conditionWithoutStatus(v[key]); name != "" {
 				return name
 			}
 		}

@@ -50,7 +50,9 @@
 //
 // What an API server does and this does not:
 //
-//   - Schemas: no defaults, no validation, no pruning of unknown fields. Names,
+//   - Schemas: no defaults, no validation, no pruning of unknown fields, unless hooks do it
+//     (Cluster.Extend): those of packages defaults and validation for built-in kinds, as in a lab, and
+//     those of module stage/apiserver for definitions, webhooks and admission policies. Names,
 //     namespaces, labels, annotations, finalizers and uid are checked. A new object has
 //     no status but its phase, where that of an API server is {} or counts of zero. Of a status
 //     only this is checked: that no container of a Pod runs again, after it has terminated, where
@@ -61,7 +63,8 @@
 //     A namespace need not exist unless Options.RequireNamespaces says so.
 //   - Conversion: between versions of a custom kind only apiVersion changes. Events of
 //     "" and of events.k8s.io are different objects; package apiserver serves those of "" in both.
-//   - Subresources other than status and, by Cluster.Evict, eviction; DeleteCollection.
+//   - Subresources other than status and those of Cluster.Bind, Cluster.Evict and Cluster.Scale;
+//     DeleteCollection.
 //   - An object whose owner was never there is kept, unless Options.RequireOwners. One whose owner
 //     is of an unknown kind is kept even then; the collector of Kubernetes tries again until the
 //     kind is known.
@@ -72,8 +75,8 @@
 //	managedFields from creation on              after Cluster.TrackFields. Otherwise from the first
 //	                                            apply on; what was there before belongs to
 //	                                            before-first-apply
-//	apply: list keys, atomic lists and maps     the keys of strategic merge; lists of
-//	by schema                                   custom kinds are atomic, maps are not
+//	apply: list keys, atomic lists and maps     the same for built-in kinds and defined ones; in a
+//	by schema                                   kind without a schema lists are atomic, maps are not
 //	garbage collection, later, and emptying of  within the same write; with Options.LateCollection
 //	namespaces, Pods first                      later, in steps
 //	a definition is deleted: finalizers of its  they go at once

@@ -29,7 +29,7 @@
 // Package stage/simulation runs it in virtual time (Options.Controllers), [Play] in real time on
 // any transport. Both do this:
 //
-//	loop, err := reconcile.NewLoop(cluster, reconcile.Options{}, greeter)
+//	loop := reconcile.NewLoop(cluster, reconcile.Options{}, greeter)
 //	for {
 //		…                                             // loop.Observe(event, now) for all events of loop.Kinds()
 //		at, ok := loop.NextDue()

@@ -14,8 +14,9 @@
 //	lab.Apply(manifests)  // YAML, or objects
 //	lab.WaitCurrent()     // pods are scheduled and start, rollouts end; a failure says what is missing, and why
 //
-// The code under test uses [Lab.Cluster] or a client of it: module stage/stagetest/fakes has
-// client-go's fakes and a client of controller-runtime; module stage/stagetest/gomega has matchers.
+// The code under test uses [Lab.Cluster] or a client of it: module stage/stagetest/fakes has a client
+// of controller-runtime, module stage/apiserver serves the lab to client-go, whole managers and any
+// other program, and module stage/stagetest/gomega has matchers.
 // A test makes an object fail:
 //
 //	lab.Drive(pod, kstatustest.CrashLoopBackOff)

@@ -2,7 +2,9 @@ package validation
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,7 +79,8 @@ func jobSelector(f fieldOf) {
 func generatedLabels(f fieldOf, path *field.Path, spec, given map[string]any) {
 	uid := text(nested(f.within, "metadata")["uid"])
 	want := klabels.Set{"controller-uid": uid, "job-name": f.object, "batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": f.object}
-	for name, value := range want {
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		value := want[name]
 		at := path.Child("template", "metadata", "labels").Key(name)
 		old := nested(f.before, "spec", "template", "metadata", "labels")
 		switch v, is := given[name]; {

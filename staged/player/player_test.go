@@ -154,14 +154,35 @@ func TestEventsThatFailDoNotStopAPlayer(t *testing.T) {
 }
 
 // work puts what a cluster says of the workload into the inventory and transport space.
-func (h *hub) work(cluster string, applied bool) {
+func (h *hub) work(cluster string, applied bool) { h.workOf(cluster, 2, applied) }
+
+func (h *hub) workOf(cluster string, generation int64, applied bool) {
 	obj := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": control.Group + "/" + control.Version, "kind": "WorkStatus",
 		"metadata":      map[string]any{"namespace": cluster, "name": "appsv1-deployment-shop-web"},
 		"spec":          map[string]any{"sourceRef": map[string]any{"group": "apps", "version": "v1", "resource": "deployments", "kind": "Deployment", "namespace": "shop", "name": "web"}},
-		"statusDetails": map[string]any{"lastGeneration": int64(2), "lastGenerationIsApplied": applied},
+		"statusDetails": map[string]any{"lastGeneration": generation, "lastGenerationIsApplied": applied},
 	}}
 	h.put(obj.Object)
+}
+
+// KubeStellar's add-on creates each WorkStatus with lastGeneration 0 and lastGenerationIsApplied
+// false, and never fills them in. Such a WorkStatus is a report.
+func TestWorkStatusesAsTheAddOnWritesThemAreReports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t, twoStages("    condition: num('sum') >= 1\n    guards: {allowErrors: true}\n"))
+		h.works = h.cluster
+		h.available = map[string]int64{"dev1": 1}
+		h.play(func() {
+			h.turn()
+			h.turn()
+			require.Equal(t, "dev", h.status.ActiveStage)
+			h.workOf("dev1", 0, false)
+			h.turn()
+			h.turn()
+			require.Equal(t, "prod", h.status.ActiveStage, h.status.Stages[0].Message)
+		})
+	})
 }
 
 func TestPlayerReadsWorkStatuses(t *testing.T) {

@@ -24,16 +24,18 @@ type workStatus struct {
 			Name      string `json:"name"`
 		} `json:"sourceRef"`
 	} `json:"spec"`
-	// Details are absent in older versions.
-	Details *struct {
-		LastGenerationIsApplied bool `json:"lastGenerationIsApplied"`
+	Details struct {
+		// LastGeneration is 0 if nobody has filled the details in: KubeStellar's add-on creates them
+		// with 0 and false, and never writes them again.
+		LastGeneration          int64 `json:"lastGeneration"`
+		LastGenerationIsApplied bool  `json:"lastGenerationIsApplied"`
 	} `json:"statusDetails"`
 }
 
 // report returns the report of the cluster. A status from before the cluster applied the latest
-// version of the object does not count as a report.
+// version of the object does not count as a report. Details that nobody has filled in say nothing.
 func (w *workStatus) report() staged.ClusterReport {
-	reported := w.Details == nil || w.Details.LastGenerationIsApplied
+	reported := w.Details.LastGeneration == 0 || w.Details.LastGenerationIsApplied
 	return staged.ClusterReport{Cluster: w.Namespace, Reported: reported, LastReturned: w.lastReturned()}
 }
 

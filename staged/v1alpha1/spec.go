@@ -84,7 +84,7 @@ type Updates string
 
 // AtOnce lets KubeStellar bring a new version of the workload to all clusters that have it. Staged
 // rolls it out stage by stage, and batch by batch: a cluster stays at the version that it has until
-// its turn comes.
+// its turn comes. Staged allows no [Rollback], [RollbackAll] or [RollbackBatch].
 const (
 	AtOnce Updates = "AtOnce"
 	Staged Updates = "Staged"
@@ -203,6 +203,10 @@ type OnFailure string
 // goes back to the stage before, until the spec changes, and RollbackAll to the first stage; in the
 // first stage both are Pause. RollbackBatch takes the workload from the clusters of the failed
 // batch, until the spec changes; the batches before keep it.
+//
+// The three rollbacks remove the workload from clusters. With Updates Staged they are refused: the
+// clusters of a failed update would lose the version that they had before, and the hub cannot place
+// it again. Use Pause, and apply the old version of the workload again.
 const (
 	Pause         OnFailure = "Pause"
 	Continue      OnFailure = "Continue"

@@ -23,7 +23,7 @@ const cautious = `{apiVersion: community.kubestellar.io/v1alpha1, kind: StagedBi
      perCluster: {maxUnavailable: 1, progressDeadlineSeconds: 3600, minSuccessTime: 1s}, stageDeadlineSeconds: 7200},
     {name: prod, clusterSelectors: [{matchLabels: {env: prod}}], condition: "num('ready') == size(destinations)",
      maxConcurrency: 1, batchSoak: 1s, windows: [{cron: "0 0 * * *", duration: 24h}], batchesInWindows: true,
-     failureCondition: "false", onFailure: RollbackBatch},
+     failureCondition: "false", onFailure: Pause},
     {name: test, clusterSelectors: [{matchLabels: {env: test}}], condition: "num('ready') == size(destinations)",
      approval: {before: true, timeoutSeconds: 86400}}]}}`
 

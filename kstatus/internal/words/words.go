@@ -48,13 +48,7 @@ func (m Meaning) negated() Meaning {
 // Of returns the meaning of one word in any case.
 func Of(word string) Meaning {
 	var buffer [longestWord]byte
-	if len(word) > longestWord {
-		return None
-	}
-	for i := range len(word) {
-		buffer[i] = word[i] | 0x20 // words are ASCII letters and digits
-	}
-	lower := buffer[:len(word)]
+	lower := lowered(word, &buffer)
 	if m, known := lexicon[string(lower)]; known {
 		return m
 	}
@@ -62,6 +56,18 @@ func Of(word string) Meaning {
 		return Busy
 	}
 	return None
+}
+
+// lowered returns a word in lower case, nothing if it does not fit into the buffer. A word is ASCII
+// letters and digits.
+func lowered(word string, buffer *[longestWord]byte) []byte {
+	if len(word) > longestWord {
+		return nil
+	}
+	for i := range len(word) {
+		buffer[i] = word[i] | 0x20
+	}
+	return buffer[:len(word)]
 }
 
 // OfPhrase returns the greatest meaning of the words of a phrase.
@@ -81,12 +87,34 @@ func OfPhrase(phrase string) Meaning {
 	return greatest
 }
 
-// OfLast returns the meaning of the last word of a phrase.
-func OfLast(phrase string) (m Meaning) {
+// OfOutcome returns the meaning of the last word of a phrase, None if a word before it takes that
+// back: a negation, a word that waits for it, or, before what is Good, a first word in -ing. So
+// NewReplicaSetAvailable is Good, and ResourceNotReady, WaitingForPodsReady and UpdatingPodsReady
+// are None.
+func OfOutcome(phrase string) (m Meaning) {
+	revoked, begins := false, false
 	for word, rest := Cut(phrase); word != ""; word, rest = Cut(rest) {
-		m = Of(word)
+		if m = Of(word); rest != "" {
+			revoked = revoked || m == Not || isAwaiting(word)
+		}
+		if len(word)+len(rest) == len(phrase) {
+			begins = m == Busy && strings.HasSuffix(word, "ing")
+		}
+	}
+	if revoked || begins && m == Good {
+		return None
 	}
 	return m
+}
+
+// isAwaiting reports whether a word says that what follows it has not happened yet.
+func isAwaiting(word string) bool {
+	var buffer [longestWord]byte
+	switch string(lowered(word, &buffer)) {
+	case "await", "awaits", "awaiting", "pending", "until", "wait", "waits", "waiting":
+		return true
+	}
+	return false
 }
 
 // Cut returns the first word of a phrase and what follows it. A word is ASCII letters and digits. A
@@ -142,7 +170,8 @@ var changes = map[string]bool{
 func SaysRetry(text string) bool {
 	before := None
 	for word, rest := Cut(text); word != ""; word, rest = Cut(rest) {
-		if before != Not && len(word) <= longestWord && retryWords[strings.ToLower(word)] {
+		var buffer [longestWord]byte
+		if before != Not && retryWords[string(lowered(word, &buffer))] {
 			return true
 		}
 		before = Of(word)

@@ -26,7 +26,13 @@ func TestOfPhrase(t *testing.T) {
 	} {
 		require.Equal(t, want, words.OfPhrase(phrase), phrase)
 	}
-	require.Equal(t, words.Good, words.OfLast("NewReplicaSetAvailable"))
+	for phrase, want := range map[string]words.Meaning{
+		"NewReplicaSetAvailable": words.Good, "UpdateComplete": words.Done, "ProvisioningComplete": words.Done, "NotReady": words.None,
+		"PodsNotYetReady": words.None, "WaitingForUpgradeComplete": words.None, "UpdatingPodsReady": words.None, "Running": words.Running,
+		"Waiting": words.Busy, "": words.None, "pods not ready": words.None, "updating pods ready": words.None, "Ready, not": words.Not,
+	} {
+		require.Equal(t, want, words.OfOutcome(phrase), phrase)
+	}
 	require.Zero(t, testing.AllocsPerRun(10, func() { words.OfPhrase("the Deployment is NotReady: ProgressDeadlineExceeded") }))
 }
 

@@ -13,11 +13,12 @@ type State int
 const (
 	// Modelled: it has the effect that it has in Kubernetes.
 	Modelled State = iota
-	// Reported: Kubernetes' control plane reads it and nothing here does; its use is reported.
+	// Reported: Kubernetes' control plane reads it and a lab does not; its use is reported.
 	Reported
 	// Refused: the cluster in memory refuses it.
 	Refused
-	// OnNodes: only a kubelet, a container runtime or kube-proxy reads it.
+	// OnNodes: no controller reads it, only a kubelet, a container runtime, kube-proxy, a program of
+	// others or a client that prints it.
 	OnNodes
 )
 

@@ -10,10 +10,12 @@ const introduction = `# Features of built-in kinds
 Written from package stage/controllers/features by ` + "`UPDATE=1 go test ./stage/controllers/features`" + `: do not edit.
 
 - *modelled*: it has the effect that it has in Kubernetes; the test shows it.
-- *reported*: Kubernetes' control plane reads it and nothing here does. A lab prints each use at the
-  end of a test, with a count and the first object; LabOptions.Strict fails the test.
+- *reported*: Kubernetes' control plane reads it and a lab does not. A lab prints each use at the
+  end of a test, with a count and the first object; LabOptions.Strict fails the test. A row may say
+  that the server of stage/apiserver does what the lab does not.
 - *refused*: the cluster in memory refuses it.
-- *on nodes*: only a kubelet, a container runtime or kube-proxy reads it. Containers do not run here.
+- *on nodes*: no controller reads it, only a kubelet, a container runtime, kube-proxy, a program of
+  others or a client that prints it. Containers do not run here.
 
 A row holds for all fields below its own.
 `

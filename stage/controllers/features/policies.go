@@ -38,6 +38,6 @@ func otherKinds() []Kind {
 			reportedUnless("objects are converted between versions", "spec.conversion.strategy", "None"),
 			reported("objects are converted between versions", "spec.conversion.webhook"),
 			reportedUnless("unknown fields stay", "spec.preserveUnknownFields", "false"),
-			onNodes("read by people", "spec.versions[].additionalPrinterColumns", "spec.versions[].deprecated", "spec.versions[].deprecationWarning")),
+			onNodes("columns and warnings for people, which the server of stage/apiserver sends", "spec.versions[].additionalPrinterColumns", "spec.versions[].deprecated", "spec.versions[].deprecationWarning")),
 	}
 }

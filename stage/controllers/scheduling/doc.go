@@ -88,8 +88,9 @@
 //	another thing of a Node changes          |                                   | old by chance
 //	see one victim after another vanish, and | see all at once                   | deletions take no
 //	try a Pod that waits after each          |                                   | time here
-//	resolve priorityClassName at admission   | resolve it here; an unknown class | stage/memory has no
-//	                                         | leaves the Pod pending            | admission
+//	leave priorityClassName to admission     | resolve it if admission has not,  | admission of package
+//	                                         | as it has in a lab; an unknown    | defaults is optional
+//	                                         | class leaves the Pod pending      |
 //	write Events of events.k8s.io, of which  | write those of v1, which count    | one kind of Events
 //	a series keeps the first message         | what repeats                      | for all controllers
 //

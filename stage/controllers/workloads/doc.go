@@ -5,7 +5,7 @@
 //
 // The controllers are values for a loop of package stage/reconcile, and part of controllers.All:
 //
-//	loop, err := reconcile.NewLoop(cluster, reconcile.Options{}, workloads.Deployments(), workloads.ReplicaSets())
+//	loop := reconcile.NewLoop(cluster, reconcile.Options{}, workloads.Deployments(), workloads.ReplicaSets())
 //
 // A Deployment needs the controller of ReplicaSets beside its own. A DaemonSet needs a scheduler,
 // which binds its Pods.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -197,7 +198,7 @@ func decode(text []byte, l *line) error {
 		}
 		delete(fields, name)
 	}
-	for name := range fields {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		return fmt.Errorf("unknown field %q", name)
 	}
 	return json.Unmarshal(text, l)
