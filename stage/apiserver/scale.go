@@ -145,7 +145,7 @@ func (c *call) rescale(scale *unstructured.Unstructured, wanted wantedScale) (*u
 		if change.Replicas, err = c.replicasOf(wanted.Unstructured); err != nil {
 			return err
 		}
-		if version := change.ResourceVersion; version != "" && version != scale.GetResourceVersion() {
+		if version := change.ResourceVersion; version != "" && version != "0" && version != scale.GetResourceVersion() {
 			return apierrors.NewConflict(c.resource.GroupResource(), c.name, errModified)
 		}
 		wanted.Object = scale.DeepCopy().Object // the last to be asked see what will be the Scale of the object

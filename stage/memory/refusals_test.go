@@ -135,7 +135,9 @@ func TestLimitsOfJSONPatches(t *testing.T) {
 		}
 		return []byte("[" + strings.Join(all, ",") + "]")
 	}
-	label := func(i int) string { return fmt.Sprintf(`{"op":"add","path":"/spec/template/metadata/labels/l","value":"%d"}`, i) }
+	label := func(i int) string {
+		return fmt.Sprintf(`{"op":"add","path":"/spec/template/metadata/labels/l","value":"%d"}`, i)
+	}
 	patch := func(data []byte) error {
 		_, err := c.Patch(t.Context(), web.GroupVersionKind(), name, types.JSONPatchType, data, metav1.PatchOptions{})
 		return err
