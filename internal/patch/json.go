@@ -3,7 +3,6 @@ package patch
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -14,29 +13,45 @@ var (
 	errIndex    = errors.New("no such list index")
 	errNoObject = errors.New("the value must be an object or a list")
 	errTooLarge = fmt.Errorf("the patch copies more than %d bytes", maxCopied)
+	errTooMoved = fmt.Errorf("the patch moves more than %d list elements: insert fewer, or replace the whole list", maxMoved)
 )
 
-// maxCopied bounds what all copy operations of a patch copy, about as the API server does: each may
-// double the object, and the copies share memory only until someone writes them out.
-const maxCopied = 3 << 20
+const (
+	// maxOperations is how many operations a patch may have, as in the API server.
+	maxOperations = 10_000
+	// maxCopied bounds the bytes that all copy operations of a patch copy, about as in the API server.
+	// Each copy may double the object.
+	maxCopied = 3 << 20
+	// maxMoved bounds the list elements that all operations of a patch move to make or close gaps, which
+	// takes about a second. The API server has no such limit.
+	maxMoved = 1 << 28
+)
+
+// A CountError is the number of operations of a JSON patch that has too many.
+type CountError int
+
+func (n CountError) Error() string {
+	return fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", maxOperations, int(n))
+}
 
 // JSON applies the operations of a JSON patch (RFC 6902), each a map with "op",
 // "path", and "from" or "value". All apply or none: the first fault is returned as
-// an [Error].
+// an [Error]. A patch with more than 10,000 operations is a [CountError], and none is applied.
+// Copy operations may copy 3 MiB in all.
 //
 // As in the API server: an index may count from the end (-1 is the last element; in
 // "add", the place after it), "replace" creates a missing member, "copy" of a missing
 // member copies null, "test" of a missing member against null holds, and whatever
 // stands before the first slash of a path is skipped.
 func JSON(target any, ops []any) (any, error) {
-	left := maxCopied
+	if len(ops) > maxOperations {
+		return nil, CountError(len(ops))
+	}
+	d := document{toCopy: maxCopied, toMove: maxMoved}
 	for i, raw := range ops {
 		op, err := newOperation(raw)
 		if err == nil {
-			err = op.pay(target, &left)
-		}
-		if err == nil {
-			target, err = op.apply(target)
+			target, err = d.apply(op, target)
 		}
 		if err != nil {
 			return nil, &Error{Op: i, Path: op.path, Err: err}
@@ -75,18 +90,18 @@ func newOperation(raw any) (operation, error) {
 	return op, nil
 }
 
-func (op operation) apply(target any) (any, error) {
+func (d *document) apply(op operation, target any) (any, error) {
 	switch op.kind {
 	case "add":
-		return edit(target, op.path, add(op.value))
+		return d.edit(target, op.path, d.add(op.value))
 	case "remove":
-		return edit(target, op.path, remove)
+		return d.edit(target, op.path, d.remove)
 	case "replace":
-		return op.replace(target)
+		return d.replaceAt(op, target)
 	case "move":
-		return op.move(target)
+		return d.move(op, target)
 	case "copy":
-		return op.copy(target)
+		return d.copy(op, target)
 	case "test":
 		return target, op.test(target)
 	default:
@@ -94,9 +109,9 @@ func (op operation) apply(target any) (any, error) {
 	}
 }
 
-func (op operation) replace(target any) (any, error) {
+func (d *document) replaceAt(op operation, target any) (any, error) {
 	if op.path != "" {
-		return edit(target, op.path, replace(op.value))
+		return d.edit(target, op.path, d.replace(op.value))
 	}
 	switch op.value.(type) {
 	case map[string]any, []any:
@@ -105,58 +120,26 @@ func (op operation) replace(target any) (any, error) {
 	return nil, errNoObject
 }
 
-func (op operation) move(target any) (any, error) {
+func (d *document) move(op operation, target any) (any, error) {
 	v, err := get(target, op.from)
 	if err == nil {
-		target, err = edit(target, op.from, remove)
+		target, err = d.edit(target, op.from, d.remove)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("from %q: %w", op.from, err)
 	}
-	return edit(target, op.path, add(v))
+	return d.edit(target, op.path, d.add(v))
 }
 
-// pay takes what a copy copies from what is left.
-func (op operation) pay(target any, left *int) error {
-	if op.kind != "copy" {
-		return nil
-	}
-	v, err := get(target, op.from)
-	if err == nil && !weigh(v, left) {
-		return errTooLarge
-	}
-	return nil // a missing from is the business of copy
-}
-
-// weigh takes about as many bytes as v has in JSON from what is left, and stops when that is used
-// up.
-func weigh(v any, left *int) bool {
-	*left -= 8
-	switch v := v.(type) {
-	case string:
-		*left -= len(v)
-	case []any:
-		for _, item := range v {
-			if !weigh(item, left) {
-				return false
-			}
-		}
-	case map[string]any:
-		for k, item := range v {
-			if *left -= len(k); !weigh(item, left) {
-				return false
-			}
-		}
-	}
-	return *left >= 0
-}
-
-func (op operation) copy(target any) (any, error) {
+func (d *document) copy(op operation, target any) (any, error) {
 	v, err := get(target, op.from)
 	if err != nil {
 		return nil, fmt.Errorf("from %q: %w", op.from, err)
 	}
-	return edit(target, op.path, add(v))
+	if v = d.copyOf(v); d.toCopy < 0 {
+		return nil, errTooLarge
+	}
+	return d.edit(target, op.path, d.add(v))
 }
 
 func (op operation) test(target any) error {
@@ -168,32 +151,6 @@ func (op operation) test(target any) error {
 		err = errTest
 	}
 	return err
-}
-
-// An edition puts a changed copy in the place of a map or list.
-type edition func(container any, key string) (any, error)
-
-// edit walks to the parent of what the path names, edits it and rebuilds the way
-// back up; all beside that way is shared.
-func edit(v any, path string, e edition) (any, error) {
-	_, rest, ok := strings.Cut(path, "/")
-	if !ok {
-		return nil, errMissing
-	}
-	token, _, more := strings.Cut(rest, "/")
-	key := unescape(token)
-	if !more {
-		return e(v, key)
-	}
-	child, err := member(v, key)
-	if err != nil {
-		return nil, err
-	}
-	child, err = edit(child, rest, e)
-	if err != nil {
-		return nil, err
-	}
-	return replace(child)(v, key)
 }
 
 func get(v any, path string) (any, error) {
@@ -237,65 +194,6 @@ func index(key string, n int) (int, error) {
 		return 0, errIndex
 	}
 	return i, nil
-}
-
-func add(value any) edition {
-	return func(container any, key string) (any, error) {
-		l, ok := container.([]any)
-		if !ok {
-			return replace(value)(container, key)
-		}
-		i := len(l)
-		if key != "-" {
-			var err error
-			if i, err = index(key, len(l)+1); err != nil {
-				return nil, err
-			}
-		}
-		return slices.Insert(slices.Clip(l), i, value), nil
-	}
-}
-
-func replace(value any) edition {
-	return func(container any, key string) (any, error) {
-		switch c := container.(type) {
-		case map[string]any:
-			out := draft{m: c}
-			out.set(key, value)
-			return out.m, nil
-		case []any:
-			i, err := index(key, len(c))
-			if err != nil {
-				return nil, err
-			}
-			if Equal(c[i], value) {
-				return c, nil
-			}
-			out := slices.Clone(c)
-			out[i] = value
-			return out, nil
-		}
-		return nil, errMissing
-	}
-}
-
-func remove(container any, key string) (any, error) {
-	switch c := container.(type) {
-	case map[string]any:
-		if _, ok := c[key]; !ok {
-			return nil, errMissing
-		}
-		out := draft{m: c}
-		out.remove(key)
-		return out.m, nil
-	case []any:
-		i, err := index(key, len(c))
-		if err != nil {
-			return nil, err
-		}
-		return slices.Delete(slices.Clone(c), i, i+1), nil
-	}
-	return nil, errMissing
 }
 
 func unescape(token string) string {

@@ -3,6 +3,8 @@ package patch_test
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stagecraft-go/stagecraft/internal/patch"
@@ -196,4 +198,65 @@ func TestCopiesThatDoubleTheObjectAreRefused(t *testing.T) {
 	}
 	_, err := patch.JSON(map[string]any{"data": map[string]any{"a": "b"}}, ops)
 	require.ErrorContains(t, err, "copies more than")
+}
+
+func TestPatchesWithTooManyOperationsAreRefused(t *testing.T) {
+	target := map[string]any{"a": "b"}
+	ops := slices.Repeat([]any{map[string]any{"op": "add", "path": "/a", "value": "c"}}, 10_000)
+	_, err := patch.JSON(target, ops)
+	require.NoError(t, err)
+	_, err = patch.JSON(target, append(ops, ops[0]))
+	require.EqualError(t, err, "The allowed maximum operations in a JSON patch is 10000, got 10001")
+}
+
+// TestManyOperationsCostWhatTheyTouch: with a copy of the map or list for each operation, these allocate
+// 16 GB and 4 GB.
+func TestManyOperationsCostWhatTheyTouch(t *testing.T) {
+	members, list, ops := map[string]any{}, []any{}, []any{}
+	for i := range 25_000 {
+		members[fmt.Sprint("k", i)] = "v"
+		list = append(list, "v")
+	}
+	for i := range 5_000 {
+		ops = append(ops, map[string]any{"op": "add", "path": fmt.Sprint("/m/x", i), "value": "v"}, map[string]any{"op": "add", "path": "/l/0", "value": fmt.Sprint(i)})
+	}
+	target := map[string]any{"m": members, "l": list}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	out, err := patch.JSON(target, ops)
+	runtime.ReadMemStats(&after)
+	require.NoError(t, err)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<20))
+	require.Len(t, out.(map[string]any)["m"], 30_000)
+	require.Len(t, out.(map[string]any)["l"], 30_000)
+	require.Equal(t, []any{"4999", "4998"}, out.(map[string]any)["l"].([]any)[:2])
+	require.Len(t, members, 25_000)
+	require.Equal(t, slices.Repeat([]any{"v"}, 25_000), list)
+}
+
+func TestOperationsThatMoveTooManyElementsAreRefused(t *testing.T) {
+	ops := slices.Repeat([]any{map[string]any{"op": "add", "path": "/0", "value": "v"}}, 10_000)
+	_, err := patch.JSON(make([]any, 400_000), ops)
+	require.ErrorContains(t, err, "moves more than 268435456 list elements")
+}
+
+// TestResultsShareNothingThatLaterOperationsChange: what an operation copies, moves or adds is not
+// changed by the next ones in another place, nor in the patch.
+func TestResultsShareNothingThatLaterOperationsChange(t *testing.T) {
+	for _, c := range []struct{ ops, want string }{
+		{`[{"op":"add","path":"/a/x","value":1},{"op":"copy","from":"/a","path":"/b"},{"op":"add","path":"/a/y","value":2},{"op":"add","path":"/b/z","value":3}]`,
+			`{"a":{"l":[1,2],"x":1,"y":2},"b":{"l":[1,2],"x":1,"z":3}}`},
+		{`[{"op":"add","path":"/a/l/-","value":3},{"op":"copy","from":"/a/l","path":"/b"},{"op":"remove","path":"/a/l/0"},{"op":"add","path":"/b/-","value":4}]`,
+			`{"a":{"l":[2,3]},"b":[1,2,3,4]}`},
+		{`[{"op":"add","path":"/v","value":{"n":[]}},{"op":"add","path":"/v/n/-","value":1},{"op":"move","from":"/v","path":"/a/v"},{"op":"add","path":"/a/v/n/0","value":0}]`,
+			`{"a":{"l":[1,2],"v":{"n":[0,1]}}}`},
+		{`[{"op":"add","path":"/a/e","value":[{},[]]},{"op":"copy","from":"/a/e","path":"/b"}]`, `{"a":{"l":[1,2],"e":[{},[]]},"b":[{},[]]}`},
+	} {
+		target, ops := value(`{"a":{"l":[1,2]}}`), value(c.ops).([]any)
+		got, err := patch.JSON(target, ops)
+		require.NoError(t, err)
+		require.JSONEq(t, c.want, text(got))
+		require.JSONEq(t, `{"a":{"l":[1,2]}}`, text(target))
+		require.JSONEq(t, c.ops, text(ops))
+	}
 }

@@ -7,12 +7,13 @@ import (
 	"strconv"
 	"strings"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
 // checkFields looks for fields in a patch that the kind does not have. They are
@@ -101,16 +102,12 @@ func (c *call) patchedBy(data []byte) ([]byte, bool) {
 	if before == nil || c.of.storage != c.of.kind {
 		return nil, false
 	}
-	text, err := json.Marshal(before.Object)
+	patched, err := memory.ApplyJSONPatch(before.Object, data)
 	if err != nil {
 		return nil, false
 	}
-	steps, err := jsonpatch.DecodePatch(data)
-	if err != nil {
-		return nil, false
-	}
-	patched, err := steps.Apply(text)
-	return patched, err == nil
+	text, err := json.Marshal(patched)
+	return text, err == nil
 }
 
 // pointer is a path such as spec.containers[0].imag as a JSON pointer.

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/stagecraft-go/stagecraft/stage/apiserver"
@@ -118,8 +119,11 @@ func TestPoliciesAreCompiledOnce(t *testing.T) {
 	}
 	change := func() {
 		policy := fields(t, colourPolicy)
+		stored, err := cluster.Get(context.Background(), policy.GroupVersionKind(), types.NamespacedName{Name: policy.GetName()})
+		require.NoError(t, err)
+		policy.SetResourceVersion(stored.GetResourceVersion())
 		policy.SetAnnotations(map[string]string{"at": time.Now().String()}) // no change of the spec
-		_, err := cluster.Update(context.Background(), policy, metav1.UpdateOptions{})
+		_, err = cluster.Update(context.Background(), policy, metav1.UpdateOptions{})
 		require.NoError(t, err)
 	}
 	ask()

@@ -16,8 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
@@ -127,23 +125,12 @@ func patchScale(scale *unstructured.Unstructured, kind types.PatchType, patch []
 	if kind != types.JSONPatchType {
 		before.SetResourceVersion("") // the patch may bring one
 	}
-	data, err := json.Marshal(before.Object)
-	if err != nil {
-		return nil, err
-	}
-	switch kind {
-	case types.JSONPatchType:
-		var steps jsonpatch.Patch
-		if steps, err = jsonpatch.DecodePatch(patch); err == nil {
-			data, err = steps.Apply(data)
-		}
-	case types.MergePatchType, types.StrategicMergePatchType:
-		data, err = jsonpatch.MergePatch(data, patch)
-	default:
+	if kind != types.JSONPatchType && kind != types.MergePatchType && kind != types.StrategicMergePatchType {
 		return nil, badRequest("a scale cannot be patched by %s here", kind)
 	}
+	data, err := patched(before.Object, kind, patch)
 	if err != nil {
-		return nil, badRequest("%v", err)
+		return nil, err
 	}
 	return decodeFields(data, scales, jsonType)
 }
@@ -158,7 +145,7 @@ func (c *call) rescale(scale *unstructured.Unstructured, wanted wantedScale) (*u
 		if change.Replicas, err = c.replicasOf(wanted.Unstructured); err != nil {
 			return err
 		}
-		if version := change.ResourceVersion; version != "" && version != scale.GetResourceVersion() {
+		if version := change.ResourceVersion; version != "" && version != "0" && version != scale.GetResourceVersion() {
 			return apierrors.NewConflict(c.resource.GroupResource(), c.name, errModified)
 		}
 		wanted.Object = scale.DeepCopy().Object // the last to be asked see what will be the Scale of the object

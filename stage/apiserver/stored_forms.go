@@ -9,6 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
 // A storedForm is how objects of a kind are stored, where that is as another kind.
@@ -90,24 +92,32 @@ func (c *call) patchOfStorage(kind types.PatchType, patch []byte) (types.PatchTy
 
 // patchedForm returns an object, as the request sees it, after a patch, as it is stored.
 func (c *call) patchedForm(seen *unstructured.Unstructured, kind types.PatchType, patch []byte) ([]byte, error) {
-	data, err := json.Marshal(seen.Object)
+	data, err := patched(seen.Object, kind, patch)
 	if err != nil {
 		return nil, err
-	}
-	if kind == types.JSONPatchType {
-		var steps jsonpatch.Patch
-		if steps, err = jsonpatch.DecodePatch(patch); err == nil {
-			data, err = steps.Apply(data)
-		}
-	} else {
-		data, err = jsonpatch.MergePatch(data, patch)
-	}
-	if err != nil {
-		return nil, badRequest("%v", err)
 	}
 	next := &unstructured.Unstructured{}
 	if err := json.Unmarshal(data, &next.Object); err != nil {
 		return nil, badRequest("%v", err)
 	}
 	return json.Marshal(c.toStorage(next).Object)
+}
+
+// patched returns fields after a JSON patch or a merge patch, as JSON.
+func patched(fields map[string]any, kind types.PatchType, patch []byte) ([]byte, error) {
+	if kind == types.JSONPatchType {
+		next, err := memory.ApplyJSONPatch(fields, patch)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(next)
+	}
+	data, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	if data, err = jsonpatch.MergePatch(data, patch); err != nil {
+		return nil, badRequest("%v", err)
+	}
+	return data, nil
 }

@@ -63,6 +63,9 @@
 //
 // # What a clean hunt does not mean
 //
+// A hunt in which nothing is tried fails: without a process, or if no controller of a process reconciles
+// anything in the run without faults. The report names single controllers for which that holds.
+//
 // Only faults were tried that are listed at [Fault], only at sites that a run reached, and only so
 // many at once as Runs allowed: [Report] has the numbers, and what objects asked for that the lab does
 // not model. A reconciler that reads the real clock sees no time pass: give it Process.Now. The API

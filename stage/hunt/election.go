@@ -25,12 +25,16 @@ type election struct {
 // others wait without controllers, as those of a manager with leader election do. The function is
 // called when one begins to lead. When the leader dies, or pauses for long, another one leads after
 // 15s. It leads too early if the clock of its machine is ahead (see [Overlap]): for a while there are
-// two. A leader that learns that it has lost the lease exits, and waits again after 1s.
+// two. A leader that learns that it has lost the lease exits, and waits again after 1s. Without a
+// replica, or with a name that a process has, the hunt ends with an error.
 func (r *Run) Replicas(name string, n int, start func(*Process) []reconcile.Controller) {
+	if n < 1 {
+		panic(labFailure{fmt.Sprintf("%d replicas of %s: want at least 1", n, name)})
+	}
 	shared := &election{}
 	for i := range n {
 		r.outcome.elected = append(r.outcome.elected, fmt.Sprintf("%s-%d", name, i+1))
-		r.programs = append(r.programs, &program{name: fmt.Sprintf("%s-%d", name, i+1), subject: name, start: start, up: r.start, election: shared})
+		r.add(&program{name: fmt.Sprintf("%s-%d", name, i+1), subject: name, start: start, up: r.start, election: shared})
 	}
 }
 

@@ -20,8 +20,8 @@ type Options struct {
 	// Runs is how many runs a search makes at most, twins and shrinking not counted. Default 500;
 	// with -short, 100. The flag -hunt.runs has precedence.
 	Runs int
-	// Time is the real time after which a search ends. Default: none. The flag -hunt.time has
-	// precedence.
+	// Time is the real time after which a search ends, though not before its first 32 runs. Default:
+	// none. The flag -hunt.time has precedence.
 	Time time.Duration
 	// Workers is how many runs are made at the same time. Default: GOMAXPROCS.
 	Workers int

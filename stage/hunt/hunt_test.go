@@ -1,6 +1,7 @@
 package hunt_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/stage/hunt"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
@@ -116,6 +118,57 @@ func TestAScenarioThatCannotBeSetUp(t *testing.T) {
 		_, err := hunt.Search(mutantOptions(1), scenario)
 		require.ErrorContains(t, err, "Shop")
 	}
+}
+
+// TestAHuntThatTriesNothingFails: it would pass whatever the controllers do.
+func TestAHuntThatTriesNothingFails(t *testing.T) {
+	controller := func(name string, kind schema.GroupVersionKind) func(*hunt.Process) []reconcile.Controller {
+		return func(*hunt.Process) []reconcile.Controller {
+			return []reconcile.Controller{{Name: name, For: kind, Reconcile: func(context.Context, reconcile.Request) (reconcile.Result, error) {
+				return reconcile.Result{}, nil
+			}}}
+		}
+	}
+	both := func(p *hunt.Process) []reconcile.Controller {
+		return append(controller("a", configMaps)(p), controller("a", deployments)(p)...)
+	}
+	for want, scenario := range map[string]func(*hunt.Run){
+		"it has no process, so nothing is tried: add one with Run.Process": func(r *hunt.Run) { r.Apply(store("{}")) },
+		"process operator reconciled nothing in the run without faults: no object concerns its controllers operator/app (apps/v1, Kind=Deployment): apply one": func(r *hunt.Run) {
+			r.Process("operator", controller("app", deployments))
+			r.Apply(store("{}"))
+		},
+		"process b reconciled nothing": func(r *hunt.Run) {
+			r.Process("a", controller("app", stores))
+			r.Process("b", controller("app", deployments))
+			r.Apply(store("{}"))
+		},
+		"process none reconciled nothing in the run without faults: it has no controllers": func(r *hunt.Run) {
+			r.Process("none", func(*hunt.Process) []reconcile.Controller { return nil })
+		},
+		"two processes are named a-1": func(r *hunt.Run) {
+			r.Replicas("a", 2, controller("app", stores))
+			r.Process("a-1", controller("app", stores))
+		},
+		"process a: two controllers are named a": func(r *hunt.Run) { r.Process("a", both) },
+		"0 replicas of a: want at least 1":       func(r *hunt.Run) { r.Replicas("a", 0, both) },
+	} {
+		report, err := hunt.Search(mutantOptions(1), scenario)
+		require.ErrorContains(t, err, want)
+		require.Nil(t, report)
+	}
+	_, err := hunt.Play(mutantOptions(1), func(*hunt.Run) {}, hunt.Plan{})
+	require.ErrorContains(t, err, "no process")
+
+	report, err := hunt.Search(mutantOptions(1), func(r *hunt.Run) {
+		r.Process("operator", func(p *hunt.Process) []reconcile.Controller {
+			return append(controller("store", stores)(p), controller("app", deployments)(p)...)
+		})
+		r.Apply(store("{}"))
+	})
+	require.NoError(t, err)
+	require.Equal(t, []string{"operator/app (apps/v1, Kind=Deployment)"}, report.Idle)
+	require.Contains(t, report.String(), "not tried, nothing to reconcile: operator/app (apps/v1, Kind=Deployment)")
 }
 
 // TestKindsThatAreReadAreSeenLate: a kind that is read without a watch lags as others do.

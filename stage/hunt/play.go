@@ -36,6 +36,8 @@ type Outcome struct {
 	clocked  bool           // a process asked for the time
 	elected  []string       // processes of which one leads
 	uses     []features.Use // what the lab does not model
+	idle     []string       // controllers that reconciled nothing
+	resting  []string       // processes of which no controller reconciled anything
 	judged   int            // sites before the end was judged
 }
 
@@ -336,6 +338,7 @@ func (r *Run) close(twin *Outcome) *Outcome {
 	}
 	out := r.outcome
 	out.uses = r.lab.NotModelled()
+	out.idle, out.resting = r.idle()
 	out.writes = r.writes
 	out.counts, out.effects = map[string]int{}, map[Site]int{}
 	for _, w := range r.writes {

@@ -62,6 +62,9 @@ func (r *Run) begin(p *program) {
 	controllers := slices.Clone(p.start(life))
 	for i := range controllers {
 		c := &controllers[i]
+		if slices.ContainsFunc(controllers[:i], func(other reconcile.Controller) bool { return other.Name == c.Name }) {
+			panic(labFailure{fmt.Sprintf("process %s: two controllers are named %s: give each a name of its own", p.name, c.Name)})
+		}
 		r.keys[p.subject+"/"+c.Name] = c.For
 		c.Reconcile = life.watched(c.Name, c.Reconcile)
 	}
@@ -89,6 +92,7 @@ func (r *Run) begin(p *program) {
 func (p *Process) watched(controller string, do func(context.Context, reconcile.Request) (reconcile.Result, error)) func(context.Context, reconcile.Request) (reconcile.Result, error) {
 	return func(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
 		p.controller, p.key = controller, request.Name
+		p.run.served[p.program.subject+"/"+controller] = true
 		request.Now = p.run.clock(p.program)
 		defer func() {
 			if cause := recover(); cause != nil {

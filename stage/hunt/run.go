@@ -36,6 +36,7 @@ type Run struct {
 	users     []pendingAction                    // what users do and could not do yet
 	touched   []*unstructured.Unstructured       // as they were when the user touched them
 	keys      map[string]schema.GroupVersionKind // what process/controller reconciles
+	served    map[string]bool                    // process/controller that has reconciled something
 	logs      map[schema.GroupVersionKind]*eventLog
 	logged    []schema.GroupVersionKind // the kinds of logs, sorted
 	outcome   *Outcome
@@ -87,10 +88,18 @@ type condition struct {
 
 // Process adds a program with its controllers, which share what they have seen and die together. The
 // function is called when it starts, and again after each crash: what the controllers remember must
-// be made there, and the process is the client that they use. Names are those of sites and must
-// differ.
+// be made there, and the process is the client that they use. Names are those of sites: a second
+// process of the same name, or a second controller of the same name in a process, ends the hunt with an
+// error.
 func (r *Run) Process(name string, start func(*Process) []reconcile.Controller) {
-	r.programs = append(r.programs, &program{name: name, subject: name, start: start, up: r.start})
+	r.add(&program{name: name, subject: name, start: start, up: r.start})
+}
+
+func (r *Run) add(p *program) {
+	if slices.ContainsFunc(r.programs, func(other *program) bool { return other.name == p.name }) {
+		panic(labFailure{fmt.Sprintf("two processes are named %s: give each a name of its own", p.name)})
+	}
+	r.programs = append(r.programs, p)
 }
 
 // subjectOf returns what the replicas of a process have in common.
@@ -216,7 +225,7 @@ func newRun(s *scene, plan Plan) *Run {
 	r := &Run{
 		options: s.options, plan: plan, informers: s.known, outcome: &Outcome{Plan: plan},
 		faults: map[Site][]*planned{}, logs: map[schema.GroupVersionKind]*eventLog{},
-		counts: map[Site]int{}, keys: map[string]schema.GroupVersionKind{}, deleted: map[schema.GroupVersionKind]int{}, violated: map[string]bool{},
+		counts: map[Site]int{}, keys: map[string]schema.GroupVersionKind{}, deleted: map[schema.GroupVersionKind]int{}, violated: map[string]bool{}, served: map[string]bool{},
 	}
 	r.lab = s.lab(plan.Seed)
 	r.sim = r.lab.Simulation()
@@ -226,6 +235,9 @@ func newRun(s *scene, plan Plan) *Run {
 		r.expect(&planned{Fault: f})
 	}
 	s.scenario(r)
+	if len(r.programs) == 0 {
+		panic(labFailure{"it has no process, so nothing is tried: add one with Run.Process"})
+	}
 	slices.SortStableFunc(r.steps, func(a, b step) int { return a.at.Compare(b.at) })
 	return r
 }

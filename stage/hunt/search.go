@@ -23,6 +23,9 @@ type Report struct {
 	Missed int
 	// NotModelled is what objects of the run without faults ask for that the lab does not model.
 	NotModelled []features.Use
+	// Idle are the controllers that reconciled nothing in the run without faults: no fault can show
+	// what they do wrong. Each is process/controller with its kind.
+	Idle []string
 	// Ended is whether all runs were made; false if something was found or the time was over.
 	Ended bool
 }
@@ -83,7 +86,7 @@ func newSearch(o Options, scenario func(*Run), seed uint64) (*search, error) {
 			return nil, err
 		}
 		if len(out.reads) == 0 {
-			h.base, h.report.NotModelled = out, out.uses
+			h.base, h.report.NotModelled, h.report.Idle = out, out.uses, out.idle
 			return h, h.prepare()
 		}
 		h.known = h.known.with(out.reads)
@@ -98,11 +101,15 @@ func (h *search) prepare() error {
 }
 
 // Search looks for plans that fail, and takes out of them what is not needed. It ends after the
-// round of runs that found something. The error is that of a scenario that cannot be set up, or whose
-// runs differ without faults.
+// round of runs that found something. The error is that of a scenario that cannot be set up, whose
+// runs differ without faults, or in which nothing is tried: without a process, or with one of which no
+// controller reconciles anything in the run without faults.
 func Search(o Options, scenario func(*Run)) (*Report, error) {
 	h, err := newSearch(o, scenario, o.Seed)
 	if err != nil {
+		return nil, err
+	}
+	if err := h.base.untried(); err != nil {
 		return nil, err
 	}
 	if o.Time > 0 {
@@ -144,10 +151,6 @@ func (h *search) run() (*Report, error) {
 			}
 		}
 	}
-	if len(h.base.Sites) == 0 {
-		h.report.Ended = true // there is nowhere to strike
-		return &h.report, nil
-	}
 	draws := newDraws(h.options, h.base)
 	for {
 		if stop, err := h.round("random", draws.plans(h.corpus, round)); stop || err != nil {
@@ -164,7 +167,7 @@ func (h *search) round(phase string, plans []Plan) (stop bool, err error) {
 		h.report.Ended = true
 		return true, nil
 	}
-	if !h.deadline.IsZero() && time.Now().After(h.deadline) {
+	if !h.deadline.IsZero() && h.report.Runs > 0 && time.Now().After(h.deadline) {
 		return true, nil
 	}
 	outcomes, err := h.playAll(plans)

@@ -1,12 +1,15 @@
 package hunt_test
 
 import (
+	"context"
 	"flag"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/stagecraft-go/stagecraft/stage/hunt"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
@@ -41,10 +44,25 @@ func TestCorrectTwinsAreClean(t *testing.T) {
 	}
 }
 
+// TestASearchMakesRunsHoweverLittleTimeThereIs: without one it would find nothing, and pass.
+func TestASearchMakesRunsHoweverLittleTimeThereIs(t *testing.T) {
+	o := mutantOptions(1000)
+	o.Time = time.Nanosecond
+	report, err := hunt.Search(o, statusAsMemory(false))
+	require.NoError(t, err)
+	require.NotZero(t, report.Runs)
+	require.False(t, report.Ended)
+}
+
 // TestWhatIsNotModelledIsReported has an object ask for what no lab does.
 func TestWhatIsNotModelledIsReported(t *testing.T) {
 	o := hunt.Options{Runs: 1, Lab: stagetest.LabOptions{OnlyControllers: true}}
 	report, err := hunt.Search(o, func(r *hunt.Run) {
+		r.Process("operator", func(*hunt.Process) []reconcile.Controller {
+			return []reconcile.Controller{{Name: "app", For: deployments, Reconcile: func(context.Context, reconcile.Request) (reconcile.Result, error) {
+				return reconcile.Result{}, nil
+			}}}
+		})
 		r.Apply(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {selector: {matchLabels: {a: b}},
 			template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}`)
 	})

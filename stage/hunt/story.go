@@ -67,6 +67,9 @@ func (r *Report) String() string {
 	for _, p := range r.Phases {
 		fmt.Fprintf(&b, "\n  %-20s %d runs, %d reached a site for the first time", p.Name, p.Done, p.News)
 	}
+	for _, controller := range r.Idle {
+		fmt.Fprintf(&b, "\n  not tried, nothing to reconcile: %s", controller)
+	}
 	for _, u := range r.NotModelled {
 		fmt.Fprintf(&b, "\n  the lab does not model: %s", u)
 	}

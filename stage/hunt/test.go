@@ -134,11 +134,15 @@ func Replay(o Options, scenario func(*Run), name string) (*Outcome, error) {
 }
 
 // Fuzz makes the plan the input of a fuzz test: each four bytes are a fault at a site of the run
-// without faults. An input whose run fails a check fails the test with its story.
+// without faults. An input whose run fails a check fails the test with its story. The test fails, too, for
+// the reasons of an error of [Search].
 func Fuzz(f *testing.F, o Options, scenario func(*Run)) {
 	f.Helper()
 	h, err := newSearch(o, scenario, o.Seed)
 	if err != nil {
+		f.Fatal(err)
+	}
+	if err := h.base.untried(); err != nil {
 		f.Fatal(err)
 	}
 	for _, found := range h.base.Findings {

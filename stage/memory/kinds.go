@@ -62,6 +62,7 @@ const (
 	ownLabels                     // a status write cannot change labels
 	ownOwners                     // a status write cannot change owner references
 	orphans                       // by default a deletion leaves the dependents
+	versioned                     // updates must name the version of the object
 	ownMeta    = ownLabels | ownOwners
 )
 
@@ -105,7 +106,7 @@ var builtins = map[schema.GroupVersion][]struct {
 		{"HorizontalPodAutoscaler", "horizontalpodautoscalers", status, ""},
 	},
 	{Group: "policy", Version: "v1"}: {
-		{"PodDisruptionBudget", "poddisruptionbudgets", status | counted | freeNames, ""},
+		{"PodDisruptionBudget", "poddisruptionbudgets", status | counted | freeNames | versioned, ""},
 	},
 	{Group: "networking.k8s.io", Version: "v1"}: {
 		{"IPAddress", "ipaddresses", cluster | freeNames, ""},
@@ -115,14 +116,14 @@ var builtins = map[schema.GroupVersion][]struct {
 		{"ServiceCIDR", "servicecidrs", cluster | status | ownMeta, ""},
 	},
 	{Group: "storage.k8s.io", Version: "v1"}: {
-		{"CSIDriver", "csidrivers", cluster | counted, ""},
-		{"CSINode", "csinodes", cluster, ""},
-		{"CSIStorageCapacity", "csistoragecapacities", 0, ""},
+		{"CSIDriver", "csidrivers", cluster | counted | versioned, ""},
+		{"CSINode", "csinodes", cluster | versioned, ""},
+		{"CSIStorageCapacity", "csistoragecapacities", versioned, ""},
 		{"StorageClass", "storageclasses", cluster, ""},
-		{"VolumeAttachment", "volumeattachments", cluster | status, ""},
+		{"VolumeAttachment", "volumeattachments", cluster | status | versioned, ""},
 		{"VolumeAttributesClass", "volumeattributesclasses", cluster, ""},
 	},
-	{Group: "coordination.k8s.io", Version: "v1"}: {{"Lease", "leases", 0, ""}},
+	{Group: "coordination.k8s.io", Version: "v1"}: {{"Lease", "leases", versioned, ""}},
 	{Group: "discovery.k8s.io", Version: "v1"}:    {{"EndpointSlice", "endpointslices", counted, ""}},
 	{Group: "events.k8s.io", Version: "v1"}:       {{"Event", "events", 0, ""}},
 	{Group: "rbac.authorization.k8s.io", Version: "v1"}: {
@@ -132,17 +133,17 @@ var builtins = map[schema.GroupVersion][]struct {
 		{"RoleBinding", "rolebindings", freeNames, ""},
 	},
 	{Group: "scheduling.k8s.io", Version: "v1"}: {{"PriorityClass", "priorityclasses", cluster | counted, ""}},
-	{Group: "node.k8s.io", Version: "v1"}:       {{"RuntimeClass", "runtimeclasses", cluster, ""}},
+	{Group: "node.k8s.io", Version: "v1"}:       {{"RuntimeClass", "runtimeclasses", cluster | versioned, ""}},
 	{Group: "certificates.k8s.io", Version: "v1"}: {
 		{"CertificateSigningRequest", "certificatesigningrequests", cluster | status | freeNames, "spec.signerName"},
 	},
 	{Group: "admissionregistration.k8s.io", Version: "v1"}: {
-		{"MutatingAdmissionPolicy", "mutatingadmissionpolicies", cluster | counted, ""},
-		{"MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", cluster | counted, ""},
-		{"MutatingWebhookConfiguration", "mutatingwebhookconfigurations", cluster | counted, ""},
-		{"ValidatingAdmissionPolicy", "validatingadmissionpolicies", cluster | status | counted | ownMeta, ""},
-		{"ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", cluster | counted, ""},
-		{"ValidatingWebhookConfiguration", "validatingwebhookconfigurations", cluster | counted, ""},
+		{"MutatingAdmissionPolicy", "mutatingadmissionpolicies", cluster | counted | versioned, ""},
+		{"MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", cluster | counted | versioned, ""},
+		{"MutatingWebhookConfiguration", "mutatingwebhookconfigurations", cluster | counted | versioned, ""},
+		{"ValidatingAdmissionPolicy", "validatingadmissionpolicies", cluster | status | counted | ownMeta | versioned, ""},
+		{"ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", cluster | counted | versioned, ""},
+		{"ValidatingWebhookConfiguration", "validatingwebhookconfigurations", cluster | counted | versioned, ""},
 	},
 	{Group: "flowcontrol.apiserver.k8s.io", Version: "v1"}: {
 		{"FlowSchema", "flowschemas", cluster | status | counted | ownMeta, ""},
@@ -154,8 +155,8 @@ var builtins = map[schema.GroupVersion][]struct {
 		{"ResourceClaimTemplate", "resourceclaimtemplates", 0, ""},
 		{"ResourceSlice", "resourceslices", cluster | counted, "spec.nodeName spec.driver"},
 	},
-	{Group: "apiextensions.k8s.io", Version: "v1"}:   {{"CustomResourceDefinition", "customresourcedefinitions", cluster | status | counted, ""}},
-	{Group: "apiregistration.k8s.io", Version: "v1"}: {{"APIService", "apiservices", cluster | status, ""}},
+	{Group: "apiextensions.k8s.io", Version: "v1"}:   {{"CustomResourceDefinition", "customresourcedefinitions", cluster | status | counted | versioned, ""}},
+	{Group: "apiregistration.k8s.io", Version: "v1"}: {{"APIService", "apiservices", cluster | status | versioned, ""}},
 }
 
 func (s *store) addBuiltins() {
@@ -183,7 +184,7 @@ func (s *store) addCustom(k Kind, openapi map[string]any) {
 		k.Resource = strings.ToLower(k.Kind) + "s"
 	}
 	k.Fields = slices.Clone(k.Fields)
-	s.add(&kind{Kind: k, traits: counted | ownMeta, fields: sync.OnceValue(func() managedfields.Type { return managedfields.Defined(openapi) })})
+	s.add(&kind{Kind: k, traits: counted | ownMeta | versioned, fields: sync.OnceValue(func() managedfields.Type { return managedfields.Defined(openapi) })})
 }
 
 // add adds a kind with its table. All versions of a resource share one table.

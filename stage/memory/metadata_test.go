@@ -1,9 +1,11 @@
 package memory_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -11,6 +13,39 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
+
+// TestUpdatesOfAnyVersion: without a resourceVersion, or with "0", an update is about any version, for the
+// kinds whose strategies in kube-apiserver allow it (AllowUnconditionalUpdate).
+func TestUpdatesOfAnyVersion(t *testing.T) {
+	lease := schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}
+	budget := schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}
+	for kind, needs := range map[schema.GroupVersionKind]bool{configMaps: false, pods: false, lease: true, budget: true, widgets: true} {
+		c := memory.New(memory.Options{Kinds: []memory.Kind{{GroupVersionKind: widgets, Status: true}}})
+		u := object(kind, "a")
+		u.SetResourceVersion("0")
+		stored := create(t, c, u)
+		for i, version := range []string{"", "0", stored.GetResourceVersion()} {
+			u := stored.DeepCopy()
+			u.SetResourceVersion(version)
+			u.SetLabels(map[string]string{"n": fmt.Sprint(i)})
+			_, err := c.Update(t.Context(), u, metav1.UpdateOptions{DryRun: []string{"All"}})
+			patch := fmt.Sprintf(`{"metadata":{"resourceVersion":%q,"labels":{"n":"%d"}}}`, version, i)
+			_, err2 := c.Patch(t.Context(), kind, at("a"), types.MergePatchType, []byte(patch), metav1.PatchOptions{DryRun: []string{"All"}})
+			for _, err := range []error{err, err2} {
+				if !needs || i == 2 {
+					require.NoError(t, err, "%s %q", kind, version)
+					continue
+				}
+				require.True(t, apierrors.IsInvalid(err), "%s %q: %v", kind, version, err)
+				require.ErrorContains(t, err, "metadata.resourceVersion: Invalid value: 0: must be specified for an update")
+			}
+		}
+		u = stored.DeepCopy()
+		u.SetResourceVersion("12345")
+		_, err := c.Update(t.Context(), u, metav1.UpdateOptions{})
+		require.True(t, apierrors.IsConflict(err), err)
+	}
+}
 
 // TestEmptyMetadataIsDropped on every way into the store, as an API server drops it.
 func TestEmptyMetadataIsDropped(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 // as stored. The patch types are JSON, merge, strategic merge (built-in kinds only,
 // else 415) and server-side apply, which creates what is absent. A patch that sets
 // metadata.resourceVersion to another than the stored one is a Conflict, one that sets
-// another uid is Invalid.
+// another uid is Invalid. JSON patches have the limits of [ApplyJSONPatch].
 func (c *Cluster) Patch(ctx context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
 	r := patchRequest(gvk, name, t, o, subresources...)
 	r.ctx = ctx
@@ -168,15 +168,7 @@ func withMetadata(root map[string]any) map[string]any {
 func (r *request) applied(obj map[string]any, t types.PatchType, body any) (any, error) {
 	switch t {
 	case types.JSONPatchType:
-		ops, ok := body.([]any)
-		if !ok {
-			return nil, apierrors.NewBadRequest("error decoding patch: a JSON patch must be a list of operations")
-		}
-		next, err := patch.JSON(obj, ops)
-		if err != nil {
-			return nil, unprocessable(err)
-		}
-		return next, nil
+		return patchedByJSON(obj, body)
 	case types.MergePatchType:
 		if _, ok := body.(map[string]any); !ok {
 			return nil, apierrors.NewBadRequest("error decoding patch: a merge patch must be an object")
@@ -187,6 +179,35 @@ func (r *request) applied(obj map[string]any, t types.PatchType, body any) (any,
 	default:
 		return nil, unsupported(fmt.Sprintf("the patch type %q is not supported", t))
 	}
+}
+
+// ApplyJSONPatch returns the result of a JSON patch on fields, which it does not change; the result may
+// share parts with them. The error is the answer of an API server: bad request if the patch is not a list
+// of operations, request entity too large if it has more than 10,000, and 422 if one of them cannot be
+// applied, if all copy more than 3 MiB, or if all move more than 2^28 list elements. [Cluster.Patch] has
+// the same limits. It is safe for concurrent use.
+func ApplyJSONPatch(fields map[string]any, patch []byte) (any, error) {
+	body, err := decodeBody(types.JSONPatchType, patch)
+	if err != nil {
+		return nil, err
+	}
+	return patchedByJSON(fields, body)
+}
+
+func patchedByJSON(fields map[string]any, body any) (any, error) {
+	ops, ok := body.([]any)
+	if !ok {
+		return nil, apierrors.NewBadRequest("error decoding patch: a JSON patch must be a list of operations")
+	}
+	next, err := patch.JSON(fields, ops)
+	var many patch.CountError
+	switch {
+	case errors.As(err, &many):
+		return nil, apierrors.NewRequestEntityTooLargeError(err.Error())
+	case err != nil:
+		return nil, unprocessable(err)
+	}
+	return next, nil
 }
 
 func (r *request) strategic(obj map[string]any, body any) (any, error) {

@@ -3,9 +3,13 @@ package memory_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -130,4 +134,45 @@ func parsed(t *testing.T, text string) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{}
 	require.NoError(t, obj.UnmarshalJSON(toJSON(t, text)))
 	return obj
+}
+
+// TestLimitsOfJSONPatches holds that a patch is refused before it takes memory or time out of proportion,
+// with the code of kube-apiserver.
+func TestLimitsOfJSONPatches(t *testing.T) {
+	c := strict(t)
+	web := parsed(t, complete)
+	name := types.NamespacedName{Namespace: "shop", Name: "web"}
+	steps := func(n int, step func(i int) string) []byte {
+		var all []string
+		for i := range n {
+			all = append(all, step(i))
+		}
+		return []byte("[" + strings.Join(all, ",") + "]")
+	}
+	label := func(i int) string {
+		return fmt.Sprintf(`{"op":"add","path":"/spec/template/metadata/labels/l","value":"%d"}`, i)
+	}
+	patch := func(data []byte) error {
+		_, err := c.Patch(t.Context(), web.GroupVersionKind(), name, types.JSONPatchType, data, metav1.PatchOptions{})
+		return err
+	}
+	require.True(t, apierrors.IsNotFound(patch(steps(10_001, label))))
+	_, err := c.Create(t.Context(), web, metav1.CreateOptions{})
+	require.NoError(t, err)
+
+	require.NoError(t, patch(steps(10_000, label)))
+	err = patch(steps(10_001, label))
+	require.True(t, apierrors.IsRequestEntityTooLargeError(err), err)
+	require.ErrorContains(t, err, "The allowed maximum operations in a JSON patch is 10000, got 10001")
+	err = patch(steps(40, func(i int) string { return fmt.Sprintf(`{"op":"copy","from":"/spec","path":"/spec/x%d"}`, i) }))
+	require.Equal(t, http.StatusUnprocessableEntity, int(err.(apierrors.APIStatus).Status().Code)) //nolint:errorlint // it is one
+
+	_, err = memory.ApplyJSONPatch(web.Object, steps(10_001, label))
+	require.True(t, apierrors.IsRequestEntityTooLargeError(err), err)
+	_, err = memory.ApplyJSONPatch(web.Object, []byte(`{}`))
+	require.True(t, apierrors.IsBadRequest(err), err)
+	next, err := memory.ApplyJSONPatch(web.Object, []byte(`[{"op":"replace","path":"/metadata/name","value":"other"}]`))
+	require.NoError(t, err)
+	require.Equal(t, "other", next.(map[string]any)["metadata"].(map[string]any)["name"])
+	require.Equal(t, "web", web.GetName())
 }

@@ -74,13 +74,16 @@ func (r *request) checkVersion(before, next map[string]any) error {
 	}
 	version, _ := next["resourceVersion"].(string)
 	switch {
-	case version == "" && !r.kind.builtin && r.Verb == "update":
+	case anyVersion(version) && r.kind.has(versioned):
 		return r.mustHaveVersion()
-	case version != "" && version != before["resourceVersion"]:
+	case !anyVersion(version) && version != before["resourceVersion"]:
 		return r.modified()
 	}
 	return nil
 }
+
+// anyVersion reports whether a write with this resourceVersion is about any version of the object.
+func anyVersion(version string) bool { return version == "" || version == "0" }
 
 func (r *request) modified() error {
 	return apierrors.NewConflict(r.resource(), r.Name.Name, errModified)

@@ -14,7 +14,7 @@ import (
 type Scale struct {
 	Path            []string // where the object has how many replicas it asks for, not empty
 	Replicas        int64
-	ResourceVersion string // of the object, "" for any
+	ResourceVersion string // of the object; "" and "0" for any
 	Apply, Force    bool   // by server-side apply, which then has no ResourceVersion
 }
 

@@ -99,7 +99,8 @@ func (c *Cluster) create(ctx context.Context, obj *unstructured.Unstructured, o 
 }
 
 // Update replaces an object, or its status if subresources is "status", and returns
-// it as stored. If it has a resourceVersion, that must be the stored one.
+// it as stored. If it has a resourceVersion other than 0, that must be the stored one. Custom kinds and
+// some built-in ones, such as Leases and PodDisruptionBudgets, need one: else it is Invalid.
 func (c *Cluster) Update(ctx context.Context, obj *unstructured.Unstructured, o metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error) {
 	r := request{ctx: ctx, Request: newRequest("update", obj, subresources), manager: o.FieldManager, dryRun: len(o.DryRun) > 0}
 	return c.write(r, func(r *request) (*unstructured.Unstructured, error) {
@@ -183,7 +184,7 @@ func textMap(v any) bool {
 // create stores an object that admit returned.
 func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Unstructured, error) {
 	metadata := metadataOf(root)
-	if v, _ := metadata["resourceVersion"].(string); v != "" && !r.dryRun {
+	if v, _ := metadata["resourceVersion"].(string); !anyVersion(v) && !r.dryRun {
 		return nil, versionGiven()
 	}
 	if err := r.place(metadata); err != nil {

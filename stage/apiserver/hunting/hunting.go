@@ -105,7 +105,8 @@ func Test(t *testing.T, o Options, s Scenario) {
 }
 
 // Search makes a run without faults, and then one for each write and fault, until one fails. The
-// test fails if a run without faults fails, or if two of them end differently.
+// test fails if a run without faults fails, if two of them end differently, or if nothing is tried: the
+// manager writes nothing without faults, or no fault strikes.
 func Search(t *testing.T, o Options, s Scenario) *Report {
 	t.Helper()
 	o.Patience = cmp.Or(o.Patience, 5*time.Minute)
@@ -116,6 +117,9 @@ func Search(t *testing.T, o Options, s Scenario) *Report {
 	twin, report := play(t, o, s, nil), &Report{}
 	if f := failure(twin, play(t, o, s, nil)); f != nil {
 		t.Fatalf("hunting: two runs without faults differ:\n%s", f)
+	}
+	if len(twin.writes) == 0 {
+		t.Fatalf("hunting: nothing is tried: the manager wrote nothing in the run without faults (Leases and Events are not counted)\n%s", strings.Join(twin.log, "\n"))
 	}
 	for _, f := range plans(twin.writes, o.Runs) {
 		out := play(t, o, s, &f)
@@ -133,6 +137,9 @@ func Search(t *testing.T, o Options, s Scenario) *Report {
 			report.Failures = append(report.Failures, *found)
 			return report
 		}
+	}
+	if len(report.Missed) == report.Runs {
+		t.Fatalf("hunting: nothing is tried: none of %d faults struck", report.Runs)
 	}
 	return report
 }

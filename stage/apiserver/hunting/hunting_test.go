@@ -3,6 +3,8 @@ package hunting_test
 import (
 	"context"
 	"flag"
+	"os"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -53,6 +55,26 @@ func TestManagers(t *testing.T) {
 			t.Logf("%d runs, %d faults struck nothing", report.Runs, len(report.Missed))
 		})
 	}
+}
+
+// TestAHuntThatTriesNothingFails plays TestTriesNothing, which must fail, in a process of its own.
+func TestAHuntThatTriesNothingFails(t *testing.T) {
+	out, err := exec.Command(os.Args[0], "-test.run=^TestTriesNothing$", "-tries-nothing").CombinedOutput()
+	require.Error(t, err, "%s", out)
+	require.Contains(t, string(out), "hunting: nothing is tried: the manager wrote nothing in the run without faults")
+}
+
+var triesNothing = flag.Bool("tries-nothing", false, "have TestTriesNothing run, which fails")
+
+// TestTriesNothing: a manager that only waits.
+func TestTriesNothing(t *testing.T) {
+	if !*triesNothing {
+		t.Skip("it fails, as TestAHuntThatTriesNothingFails checks")
+	}
+	hunting.Test(t, hunting.Options{Lab: stagetest.LabOptions{Nodes: -1}}, hunting.Scenario{
+		Start:   func(ctx context.Context, _ *rest.Config) error { <-ctx.Done(); return nil },
+		Objects: []any{owner},
+	})
 }
 
 var configMaps = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}

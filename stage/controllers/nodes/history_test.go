@@ -171,6 +171,9 @@ func (h *history) apply(text string) {
 	require.NoError(h.t, yaml.Unmarshal([]byte(text), &obj.Object))
 	_, err := h.sim.Cluster().Create(h.t.Context(), obj, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
+		stored, notFound := h.sim.Cluster().Get(h.t.Context(), obj.GroupVersionKind(), types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()})
+		require.NoError(h.t, notFound)
+		obj.SetResourceVersion(stored.GetResourceVersion()) // Leases need it
 		_, err = h.sim.Cluster().Update(h.t.Context(), obj, metav1.UpdateOptions{})
 	}
 	require.NoError(h.t, err)
