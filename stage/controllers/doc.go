@@ -67,6 +67,9 @@
 //	evict by taints, find unreachable Nodes  | see package nodes                 |
 //	set clusterIP, and PodScheduled of Pods  | set it soon after                 | stage/memory does
 //	with gates, in the API server            |                                   | not set it
+//	create as many Pods as a spec says       | create at most 150,000 for one    | a number in a spec
+//	                                         | owner; at most 10,000 wait for a  | must not fill the
+//	                                         | Node                              | memory
 //	count the backoff of a Job by the        | count it by the Pods that exist   | the controller has
 //	failures that they have seen             |                                   | no state
 //
