@@ -19,12 +19,14 @@ func TestALabServesOthersBesideWorkloadsWithoutEnd(t *testing.T) {
 apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: db}
-spec: {replicas: 2147483647, selector: {matchLabels: {app: db}}, template: {metadata: {labels: {app: db}}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 10}}}]}}}
+spec: {replicas: 2147483647, selector: {matchLabels: {app: db}}, template: {
+  metadata: {labels: {app: db}}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 10}}}]}}}
 ---
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: endless}
-spec: {replicas: 2147483647, selector: {matchLabels: {app: endless}}, template: {metadata: {labels: {app: endless}}, spec: {nodeSelector: {no: node}, containers: [{name: c, image: i}]}}}
+spec: {replicas: 2147483647, selector: {matchLabels: {app: endless}}, template: {
+  metadata: {labels: {app: endless}}, spec: {nodeSelector: {no: node}, containers: [{name: c, image: i}]}}}
 `)
 	lab.Advance(0)
 	require.Len(t, lab.List("v1", "Pod", "app=db"), 10, "nine run, the tenth waits")
