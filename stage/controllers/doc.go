@@ -69,6 +69,9 @@
 //	evict by taints, find unreachable Nodes  | see package nodes                 |
 //	set clusterIP, and PodScheduled of Pods  | set it soon after, unless it was  | package defaults sets
 //	with gates, in the API server            | set by then                       | it; memory alone not
+//	create as many Pods as a spec says       | create at most 150,000 for one    | a number in a spec
+//	                                         | owner; at most 10,000 wait for a  | must not fill the
+//	                                         | Node                              | memory
 //	count the backoff of a Job by the        | count it by the Pods that exist   | the controller has
 //	failures that they have seen             |                                   | no state
 //

@@ -121,6 +121,7 @@ func (k *kind) asVersion(obj *unstructured.Unstructured) *unstructured.Unstructu
 
 // Get returns one object. The namespace is ignored for a kind that has none.
 func (c *Cluster) Get(_ context.Context, gvk schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error) {
+	c.expireBeforeRead(gvk)
 	c.mu.RLock()
 	k, r, err := c.find(gvk, name)
 	var obj *unstructured.Unstructured
@@ -153,6 +154,7 @@ func (c *Cluster) All() iter.Seq[*unstructured.Unstructured] {
 func (c *Cluster) stored() (objs []*unstructured.Unstructured) {
 	c.mu.Lock() // not RLock: sorting a table changes it
 	defer c.mu.Unlock()
+	c.expire()
 	var tables []*table
 	for _, t := range c.tables {
 		if len(t.records) > 0 {
@@ -203,6 +205,7 @@ func (k *kind) key(name types.NamespacedName) types.NamespacedName {
 // for the next one. The sixteen latest lists are kept for that; asking for a page of an older one
 // is Expired (410).
 func (c *Cluster) List(_ context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	c.expireBeforeRead(gvk)
 	c.mu.Lock()
 	k, p, err := c.page(gvk, namespace, o)
 	c.mu.Unlock()

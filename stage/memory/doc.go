@@ -25,14 +25,16 @@
 // creationTimestamp; the status subresource; JSON, merge and strategic merge patches;
 // server-side apply; finalizers and grace periods; owner references, in the background,
 // foreground or orphaning; terminating namespaces; label and field selectors; pages;
-// watches from a version; dry runs; definitions of custom resources.
+// watches from a version; dry runs; definitions of custom resources. An Event goes an hour after its
+// last write, with the next write or read of Events.
 //
 // # Determinism
 //
 // The same calls in the same order give the same objects: uids are derived from
 // Options.Seed, the place of an object and how many were there before, so they do not
 // depend on the order of creation; generated names from the seed, the prefix and its
-// uses. Time is Options.Now. Garbage collection happens within the write that calls for it, or, with
+// uses. For these the latest 8,192 removed objects of a resource, or more, and as many prefixes are
+// remembered; if more were removed, uids and names depend on what was removed before, too. Time is Options.Now. Garbage collection happens within the write that calls for it, or, with
 // Options.LateCollection, in calls of Cluster.Collect: in the order of what calls for it, and
 // dependents of one owner in the order of group, resource, namespace and name.
 //

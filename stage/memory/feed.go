@@ -19,6 +19,7 @@ type Feed struct {
 
 // Feed returns the events that [Cluster.Watch] would send.
 func (c *Cluster) Feed(gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*Feed, error) {
+	c.expireBeforeRead(gvk)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k, err := c.kindOf(gvk)

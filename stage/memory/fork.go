@@ -41,7 +41,7 @@ func (s *store) fork() *store {
 		options:   s.options,
 		version:   s.version,
 		contents:  maps.Clone(s.contents),
-		generated: maps.Clone(s.generated),
+		generated: s.generated.clone(),
 		pages:     s.pages,
 		interner:  newInterner(),
 		hooks:     s.hooks,
@@ -56,7 +56,7 @@ func (s *store) fork() *store {
 		next.dependents[owner] = to.set(records)
 	}
 	next.terminated = to.set(s.terminated)
-	next.absent = maps.Clone(s.absent)
+	next.absent, next.expiries = maps.Clone(s.absent), to.expiries(s.expiries)
 	for _, c := range s.garbage {
 		if c.record = to.records[c.record]; c.record != nil {
 			next.garbage = append(next.garbage, c)
@@ -70,7 +70,7 @@ func (to copies) layout(s *store) (map[schema.GroupResource]*table, map[schema.G
 	tables := make(map[schema.GroupResource]*table, len(s.tables))
 	for at, t := range s.tables {
 		next := &table{resource: at, name: t.name, log: log{keep: s.options.History, version: s.version}, packFrom: s.options.packFrom}
-		next.apiVersion, next.incarnations = t.apiVersion, maps.Clone(t.incarnations)
+		next.apiVersion, next.incarnations = t.apiVersion, t.incarnations.clone()
 		tables[at], to.tables[t] = next, next
 	}
 	kinds := make(map[schema.GroupVersionKind]*kind, len(s.kinds))

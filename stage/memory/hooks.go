@@ -90,6 +90,7 @@ const mostCalls = 10
 // attempt carries out a write, and asks what has to be asked. It is called with mu held, and
 // releases it while it asks.
 func (c *Cluster) attempt(r request, f func(*request) (*unstructured.Unstructured, error)) (request, *unstructured.Unstructured, error) {
+	c.expire()
 	for range mostCalls {
 		r.Time = c.now()
 		c.current = r

@@ -102,9 +102,14 @@ func (s *store) stateOfOwner(r *record, ref any) ownerState {
 	return dangling
 }
 
-// wasThere reports whether a uid is that of an object that was removed.
+// fewIncarnations is how many removed objects of one place wasThere looks at.
+const fewIncarnations = 1 << 10
+
+// wasThere reports whether a uid is that of an object that was removed, of the latest ones at its
+// place.
 func (s *store) wasThere(t *table, at types.NamespacedName, uid types.UID) bool {
-	for n := range t.incarnations[at] {
+	last := t.incarnations.of(at)
+	for n := last - min(last, fewIncarnations); n < last; n++ {
 		if s.uidOf(t, at, n) == string(uid) {
 			return true
 		}

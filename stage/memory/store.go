@@ -29,7 +29,8 @@ type store struct {
 	garbage    []collection                       // what the garbage collector has to look at, in this order
 	emptied    []string                           // namespaces whose last object was removed
 	terminated map[*record]struct{}               // terminating namespaces that still contain objects
-	generated  map[string]uint64                  // names generated, by prefix
+	generated  tallies[string]                    // names generated, by prefix
+	expiries   expiries                           // of Events
 	pages      pages                              // lists that are read page by page
 	interner   interner                           // what objects have in common
 	current    request                            // the write that is being carried out
@@ -50,7 +51,6 @@ func newStore(o Options) *store {
 		dependents: map[types.UID]map[*record]struct{}{},
 		absent:     map[types.UID]struct{}{},
 		terminated: map[*record]struct{}{},
-		generated:  map[string]uint64{},
 		interner:   newInterner(),
 	}
 	s.addBuiltins()
@@ -93,7 +93,7 @@ type table struct {
 	order        []*record                        // sorted by key; it may contain records whose objects are removed
 	added        []*record                        // not yet in order
 	dropped      int                              // how many records in order are of removed objects
-	incarnations map[types.NamespacedName]uint64  // how many objects each key has had, for keys without an object; nil until one was removed
+	incarnations tallies[types.NamespacedName]    // how many objects of each key were removed
 	log          log
 	packer       *packer // nil until an object is packed
 	packFrom     int     // the number of records above which idle objects are packed
@@ -198,6 +198,9 @@ func (s *store) put(r *record, obj map[string]any) {
 	if r.kind.table.resource == definitions {
 		s.define(obj)
 	}
+	if hasTTL(r.kind.table.resource) {
+		s.expiries.keep(r, s.now())
+	}
 }
 
 // step sets the next resourceVersion on an object.
@@ -233,10 +236,8 @@ func (s *store) drop(r *record) {
 	r.gone = true
 	delete(t.records, r.key)
 	delete(s.terminated, r)
-	if t.incarnations == nil {
-		t.incarnations = map[types.NamespacedName]uint64{}
-	}
-	t.incarnations[r.key]++
+	delete(s.expiries.last, r)
+	t.incarnations.add(r.key)
 	t.dropGone()
 	if r.key.Namespace != "" {
 		s.leave(r.key.Namespace)

@@ -207,10 +207,10 @@ func unprocessable(err error) error {
 	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
 }
 
-// uid depends on the seed, the place and how many objects were there before, so that
-// it is the same in every run and never used twice.
+// uid depends on the seed, the place and how many objects were there before, so that it is the same
+// in every run and no two objects of a place have the same one.
 func (s *store) uid(t *table, name types.NamespacedName) string {
-	return s.uidOf(t, name, t.incarnations[name])
+	return s.uidOf(t, name, t.incarnations.of(name))
 }
 
 // uidOf returns the uid of the n-th object of that name.
@@ -242,8 +242,8 @@ func (r *request) generate(prefix string) string {
 	prefix = prefix[:min(len(prefix), longestPrefix)]
 	at := r.resource().String() + " " + r.Name.Namespace + " " + prefix
 	for {
-		h := r.hash(r.generated[at], "name", at)
-		r.generated[at]++
+		h := r.hash(r.generated.of(at), "name", at)
+		r.generated.add(at)
 		name := []byte(prefix)
 		for _, b := range h[:5] {
 			name = append(name, letters[int(b)%len(letters)])

@@ -114,6 +114,7 @@ type watcher struct {
 // and o.TimeoutSeconds end it too. With o.AllowWatchBookmarks a BOOKMARK comes each minute of the
 // machine's clock. Writers never wait for a watch.
 func (c *Cluster) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
+	c.expireBeforeRead(gvk)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k, err := c.kindOf(gvk)

@@ -23,11 +23,13 @@ const (
 	eventRefill   = 5 * time.Minute  // after which it may have one more
 	similarEvents = 10               // from which number on similar ones are combined
 	similarWithin = 10 * time.Minute // of each other
+	keptEvents    = 4096             // of how many Events it remembers each of these; those recorded last
 )
 
 // Record records an Event about an object, of type Normal or Warning, as client-go's recorder does:
 // Events that repeat are counted, more than ten that differ in their message only are combined, and
-// of one object and type 25 at once and then one each five minutes are written. They are written one
+// of one object and type 25 at once and then one each five minutes are written. A controller remembers
+// the latest 4096 Events for that, as client-go's does. They are written one
 // after another, with the client of the controller, while the reconcile goes on. Nothing is recorded
 // without [Options.Events].
 func (r Request) Record(about *unstructured.Unstructured, kind, reason, message string) {
@@ -46,9 +48,9 @@ type recorder struct {
 	client    *client
 	component string // what records
 	enabled   bool
-	spam      map[spamKey]*timing.Bucket
-	similar   map[eventKey]*similar
-	counted   map[eventKey]*countedEvent
+	spam      *lru[spamKey, *timing.Bucket]
+	similar   *lru[eventKey, *similar]
+	counted   *lru[eventKey, *countedEvent]
 	pending   []*unstructured.Unstructured
 	busy      bool   // it is writing
 	made      uint64 // Events so far and a hash of the controller, which give them different names
@@ -83,7 +85,8 @@ type countedEvent struct {
 func newRecorder(c *client, component string, enabled bool) recorder {
 	r := recorder{client: c, component: component, enabled: enabled, made: random.New(0).Text(c.controller).Sum()}
 	if enabled {
-		r.spam, r.similar, r.counted = map[spamKey]*timing.Bucket{}, map[eventKey]*similar{}, map[eventKey]*countedEvent{}
+		r.spam, r.similar = newLRU[spamKey, *timing.Bucket](keptEvents), newLRU[eventKey, *similar](keptEvents)
+		r.counted = newLRU[eventKey, *countedEvent](keptEvents)
 	}
 	return r
 }
@@ -95,11 +98,7 @@ func (r *recorder) record(about *unstructured.Unstructured, key eventKey) {
 	if combined {
 		message, key.message = "(combined from similar events): "+message, ""
 	}
-	known := r.counted[key]
-	if known == nil {
-		known = &countedEvent{first: now.UTC().Format(time.RFC3339)}
-		r.counted[key] = known
-	}
+	known := r.counted.of(key, func() *countedEvent { return &countedEvent{first: now.UTC().Format(time.RFC3339)} })
 	known.count++
 	if !r.bucketOf(spamKey{key.about, key.kind}).TryTake(now) {
 		return
@@ -117,10 +116,9 @@ func (r *recorder) record(about *unstructured.Unstructured, key eventKey) {
 func (r *recorder) combines(key eventKey, now time.Time) bool {
 	message := key.message
 	key.message = ""
-	s := r.similar[key]
-	if s == nil || now.Sub(s.last) > similarWithin {
-		s = &similar{messages: map[string]bool{}}
-		r.similar[key] = s
+	s := r.similar.of(key, func() *similar { return &similar{messages: map[string]bool{}, last: now} })
+	if now.Sub(s.last) > similarWithin {
+		clear(s.messages)
 	}
 	s.last = now
 	if !s.messages[message] && len(s.messages)+1 >= similarEvents {
@@ -131,12 +129,9 @@ func (r *recorder) combines(key eventKey, now time.Time) bool {
 }
 
 func (r *recorder) bucketOf(key spamKey) *timing.Bucket {
-	b := r.spam[key]
-	if b == nil {
-		b = timing.NewBucket(timing.Limits{QPS: 1 / eventRefill.Seconds(), Burst: eventsAtOnce})
-		r.spam[key] = b
-	}
-	return b
+	return r.spam.of(key, func() *timing.Bucket {
+		return timing.NewBucket(timing.Limits{QPS: 1 / eventRefill.Seconds(), Burst: eventsAtOnce})
+	})
 }
 
 // newEvent returns the Event as it is to be written, with its count. One that is in the cluster

@@ -193,7 +193,7 @@ func (r *jobRun) countTerminal() {
 	r.failed += int64(len(r.uncounted.failed))
 	if r.spec.indexed {
 		r.countIndexes()
-		r.succeeded = int64(len(r.succeededIndexes))
+		r.succeeded = r.succeededIndexes.count()
 	}
 	if r.start == "" && !r.spec.suspended {
 		r.start = r.Timestamp()

@@ -2,68 +2,14 @@ package batch
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/conditions"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
-	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/lists"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/pods"
 )
-
-// indexes are completion indexes of an indexed Job, sorted and without duplicates.
-type indexes []int64
-
-// String prints them as the status has them, for example 0,2-4,7.
-func (s indexes) String() string {
-	var parts []string
-	for i := 0; i < len(s); {
-		j := i
-		for j+1 < len(s) && s[j+1] == s[j]+1 {
-			j++
-		}
-		part := strconv.FormatInt(s[i], 10)
-		switch last := strconv.FormatInt(s[j], 10); {
-		case j == i+1:
-			part += "," + last
-		case j > i:
-			part += "-" + last
-		}
-		parts = append(parts, part)
-		i = j + 1
-	}
-	return strings.Join(parts, ",")
-}
-
-// parseIndexes reads what String prints. Indexes from a limit on, and what cannot be read, are left
-// out.
-func parseIndexes(text string, limit int64) (s indexes) {
-	for _, part := range strings.Split(text, ",") {
-		from, to, ranged := strings.Cut(part, "-")
-		first, err := strconv.ParseInt(from, 10, 64)
-		last := first
-		if ranged && err == nil {
-			last, err = strconv.ParseInt(to, 10, 64)
-		}
-		for i := first; err == nil && i <= last && i < limit; i++ {
-			s = append(s, i)
-		}
-	}
-	return s.sorted()
-}
-
-func (s indexes) sorted() indexes {
-	slices.Sort(s)
-	return slices.Compact(s)
-}
-
-func (s indexes) has(i int64) bool {
-	_, found := slices.BinarySearch(s, i)
-	return found
-}
 
 // indexOf returns the completion index of a Pod, -1 if it has none.
 func indexOf(p pods.Pod) int64 {
@@ -77,20 +23,21 @@ func indexOf(p pods.Pod) int64 {
 // countIndexes adds the indexes of the Pods that succeeded or failed to those in the status. A Pod
 // without the finalizer was counted before.
 func (r *jobRun) countIndexes() {
+	var succeeded, failed []int64
 	for _, p := range r.pods {
 		i := indexOf(p)
 		switch {
 		case i < 0 || i >= r.spec.completions || !isTracked(p):
 		case p.Phase() == "Succeeded":
-			r.succeededIndexes = append(r.succeededIndexes, i)
+			succeeded = append(succeeded, i)
 		case r.spec.indexBackoff >= 0 && r.hasFailed(p):
 			action, _ := r.matchFailurePolicy(p)
 			if action == "FailIndex" || !r.isIgnored(p) && failuresBefore(p, indexFailsKey) >= r.spec.indexBackoff {
-				r.failedIndexes = append(r.failedIndexes, i)
+				failed = append(failed, i)
 			}
 		}
 	}
-	r.succeededIndexes, r.failedIndexes = r.succeededIndexes.sorted(), r.failedIndexes.sorted()
+	r.succeededIndexes, r.failedIndexes = r.succeededIndexes.with(succeeded), r.failedIndexes.with(failed)
 	r.findLastFailed()
 }
 
@@ -168,7 +115,8 @@ func (r *jobRun) pendingIndexes(n int) (pending []int64) {
 	}
 	var soonest time.Duration
 	for i := int64(0); i < r.spec.completions && n > 0; i++ {
-		if busy[i] || r.succeededIndexes.has(i) || r.failedIndexes.has(i) {
+		if done, is := r.ended(i); busy[i] || is {
+			i = max(i, done.last)
 			continue
 		}
 		n--
@@ -184,14 +132,23 @@ func (r *jobRun) pendingIndexes(n int) (pending []int64) {
 	return pending
 }
 
+// ended returns the span of indexes around one that have succeeded, or have failed for good. It is
+// false if this index has done neither.
+func (r *jobRun) ended(index int64) (span, bool) {
+	if s, found := r.succeededIndexes.spanOf(index); found {
+		return s, true
+	}
+	return r.failedIndexes.spanOf(index)
+}
+
 // byIndexes returns how a Job ends that counts failures by index, nil if it goes on.
 func (r *jobRun) byIndexes() conditions.Condition {
-	lost := int64(len(r.failedIndexes))
+	lost := r.failedIndexes.count()
 	switch {
 	case !r.spec.indexed || r.spec.indexBackoff < 0 || lost == 0:
 	case lost > r.spec.maxFailedIndexes:
 		return r.failure("MaxFailedIndexesExceeded", "Job has exceeded the specified maximal number of failed indexes")
-	case lost+int64(len(r.succeededIndexes)) >= r.spec.completions:
+	case lost+r.succeededIndexes.count() >= r.spec.completions:
 		return r.failure("FailedIndexes", "Job has failed indexes")
 	}
 	return nil
@@ -203,13 +160,13 @@ func (r *jobRun) bySuccessPolicy() conditions.Condition {
 		return nil
 	}
 	for i, rule := range r.spec.successPolicy {
-		of, all := r.succeededIndexes, int64(0)
+		n, all := r.succeededIndexes.count(), int64(0)
 		if wanted := fields.String(rule, "succeededIndexes"); wanted != "" {
 			set := parseIndexes(wanted, r.spec.completions)
-			of, all = lists.Filter(set, r.succeededIndexes.has), int64(len(set))
+			n, all = set.countIn(r.succeededIndexes), set.count()
 		}
 		enough := fields.Int64(rule, all, "succeededCount")
-		if enough > 0 && int64(len(of)) >= enough {
+		if enough > 0 && n >= enough {
 			return r.condition("SuccessCriteriaMet", "SuccessPolicy", fmt.Sprintf("Matched rules at index %d", i))
 		}
 	}

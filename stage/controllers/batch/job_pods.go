@@ -9,6 +9,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/lists"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/pods"
 )
 
@@ -28,7 +29,7 @@ func (r *jobRun) manage() error {
 		r.requeueAfter = control.Sooner(r.requeueAfter, wait)
 		return nil
 	}
-	return r.createPods(int(want) - len(r.active))
+	return r.createPods(want - int64(len(r.active)))
 }
 
 func (r *jobRun) wantActive() int64 {
@@ -102,13 +103,22 @@ func backoffLeft(failures int, last, now time.Time) time.Duration {
 	return max(0, last.Add(min(wait, longestBackoff)).Sub(now))
 }
 
-// createPods creates n Pods, or fewer if an indexed Job has fewer indexes left.
-func (r *jobRun) createPods(n int) error {
+// createPods creates n Pods, or fewer if an indexed Job has fewer indexes left. One reconcile creates
+// at most [control.AtMost] Pods.
+func (r *jobRun) createPods(n int64) error {
+	n = min(n, control.AtMost)
+	room := control.Room(int64(len(r.pods)), lists.Count(r.pods, pods.Pod.IsWaiting))
+	if err := r.createSome(min(int(n), room)); err != nil || int(n) <= room {
+		return err
+	}
+	return r.NoRoom(r.job)
+}
+
+func (r *jobRun) createSome(n int) error {
 	indexes := make([]int64, n)
 	if r.spec.indexed {
 		indexes = r.pendingIndexes(n)
 	}
-	indexes = indexes[:min(len(indexes), control.AtMost)]
 	return r.SlowStart(len(indexes), func(i int) error {
 		created, err := r.CreatePod(r.job, r.newPod(indexes[i]).Unstructured)
 		if err != nil {

@@ -97,7 +97,7 @@ func (r *jobRun) trackPods() error {
 	ended := r.addUncounted()
 	r.announceEnd()
 	if r.spec.indexed {
-		r.jobStatus.succeeded = int64(len(r.succeededIndexes))
+		r.jobStatus.succeeded = r.succeededIndexes.count()
 	}
 	if err := r.writeStatus(); err != nil {
 		return err

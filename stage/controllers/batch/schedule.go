@@ -175,8 +175,8 @@ func missedSince(s schedule, earliest, now time.Time) (missedStart, error) {
 	if between < 1 {
 		return m, fmt.Errorf("time difference between two schedules is less than 1 second")
 	}
-	m.count = int64(now.Sub(first).Seconds())/between + 1
-	from := first.Add(time.Duration((m.count-2)*between) * time.Second)
+	m.count = (now.Unix()-first.Unix())/between + 1
+	from := time.Unix(first.Unix()+(m.count-2)*between, 0)
 	for t := s.next(from); !t.IsZero() && !t.After(now); t = s.next(t) {
 		m.latest = t
 	}

@@ -22,9 +22,9 @@ const Name = "kubelet-pods"
 // (see nodes.KubeletRuns), of those that a function selects; nil: of all. No Stage may be played on
 // the same Pods.
 func Pods(o Options, selects func(pod *unstructured.Unstructured) bool) reconcile.Controller {
-	recorded := recorded{at: map[types.UID]time.Time{}}
+	recorded := recorded{at: map[types.NamespacedName]lastRecorded{}}
 	return reconcile.Controller{
-		Name: Name, Component: "kubelet", For: kinds.Pod, Indexes: []*reconcile.Index{pods.ByNode}, Watches: []reconcile.Watch{{Kind: kinds.Node, Map: podsOfNode}},
+		Name: Name, Component: "kubelet", For: kinds.Pod, Indexes: []*reconcile.Index{pods.ByNode}, Watches: []reconcile.Watch{{Kind: kinds.Node, Map: podsOfNode}, {Kind: kinds.Pod, Map: recorded.forget}},
 		Reconcile: control.OnExisting(kinds.Pod, func(c control.Call, pod *unstructured.Unstructured) (reconcile.Result, error) {
 			c.Manager = control.Kubelet
 			name := pods.Of(pod).NodeName()
@@ -71,7 +71,23 @@ func internalIP(node *unstructured.Unstructured) string {
 // say.
 type recorded struct {
 	mu sync.Mutex
-	at map[types.UID]time.Time
+	at map[types.NamespacedName]lastRecorded
+}
+
+// lastRecorded is until when the Notices of a Pod have been recorded.
+type lastRecorded struct {
+	pod types.UID
+	at  time.Time
+}
+
+// forget forgets a Pod that is gone. It is the Map of a Watch.
+func (r *recorded) forget(_ *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
+	if ch.New == nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.at, control.NameOf(ch.Old))
+	}
+	return nil
 }
 
 // do records the Notices that are due and writes a Step.
@@ -91,7 +107,6 @@ func (r *recorded) do(c control.Call, pod *unstructured.Unstructured, o Options)
 		c.Record(pod, e.Type, e.Reason, e.Message)
 	}
 	if step.Delete {
-		r.set(pod.GetUID(), time.Time{})
 		return reconcile.Result{}, c.DeleteNow(pod)
 	}
 	if next = earlier(step.Next, next); next.IsZero() {
@@ -106,7 +121,7 @@ func (r *recorded) record(c control.Call, pod *unstructured.Unstructured, o Opti
 	if len(notices) == 0 {
 		return next, err
 	}
-	last := r.last(pod.GetUID())
+	last := r.last(pod)
 	for _, n := range notices {
 		switch {
 		case n.At.After(c.Now):
@@ -115,20 +130,21 @@ func (r *recorded) record(c control.Call, pod *unstructured.Unstructured, o Opti
 			c.Record(pod, n.Type, n.Reason, n.Message)
 		}
 	}
-	r.set(pod.GetUID(), c.Now)
+	r.set(pod, c.Now)
 	return next, nil
 }
 
-func (r *recorded) last(pod types.UID) time.Time {
+func (r *recorded) last(pod *unstructured.Unstructured) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.at[pod]
+	if last := r.at[control.NameOf(pod)]; last.pod == pod.GetUID() {
+		return last.at
+	}
+	return time.Time{}
 }
 
-func (r *recorded) set(pod types.UID, at time.Time) {
+func (r *recorded) set(pod *unstructured.Unstructured, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.at[pod] = at; at.IsZero() {
-		delete(r.at, pod)
-	}
+	r.at[control.NameOf(pod)] = lastRecorded{pod.GetUID(), at}
 }

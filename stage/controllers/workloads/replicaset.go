@@ -50,7 +50,7 @@ func reconcileReplicas(c control.Call, rs *unstructured.Unstructured, t podTrack
 		return reconcile.Result{}, err
 	}
 	available, next := availableReplicas(c, rs, n)
-	failed := scaleReplicas(c, rs, n.active, t)
+	failed := scaleReplicas(c, rs, n, t)
 	if current := c.Cache.Get(rs.GroupVersionKind(), c.Name); current == nil {
 		return reconcile.Result{}, failed
 	}
@@ -60,19 +60,28 @@ func reconcileReplicas(c control.Call, rs *unstructured.Unstructured, t podTrack
 }
 
 // scaleReplicas creates the Pods that are missing and deletes those that are too many.
-func scaleReplicas(c control.Call, rs *unstructured.Unstructured, active int64, t podTracker) error {
+func scaleReplicas(c control.Call, rs *unstructured.Unstructured, n podCounts, t podTracker) error {
 	if fields.IsTerminating(rs) {
 		return nil
 	}
-	diff := min(specReplicas(rs)-active, control.AtMost)
+	diff := min(specReplicas(rs)-n.active, control.AtMost)
 	if diff >= 0 {
-		return c.SlowStart(int(diff), func(int) error {
-			_, err := c.CreatePod(rs, pods.FromTemplate(rs, podTemplate(rs)).Unstructured)
-			return err
-		})
+		return createReplicas(c, rs, int(diff), control.Room(n.active+n.terminating, n.waiting))
 	}
 	gone := pods.ToDelete(t.candidates(rs), t.onNodes(siblings(c, rs)), min(int(-diff), control.AtMost), c.Now)
 	return c.Each(len(gone), func(i int) error { return c.DeletePod(rs, gone[i].Pod.Unstructured) })
+}
+
+// createReplicas creates Pods, as many as there is room for.
+func createReplicas(c control.Call, rs *unstructured.Unstructured, missing, room int) error {
+	err := c.SlowStart(min(missing, room), func(int) error {
+		_, err := c.CreatePod(rs, pods.FromTemplate(rs, podTemplate(rs)).Unstructured)
+		return err
+	})
+	if err == nil && missing > room {
+		return c.NoRoom(rs)
+	}
+	return err
 }
 
 func podTemplate(owner *unstructured.Unstructured) map[string]any {

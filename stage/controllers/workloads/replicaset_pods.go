@@ -19,6 +19,7 @@ type podCounts struct {
 	active      int64 // those that count as replicas
 	labelled    int64 // of the active ones, those with all labels of the template
 	ready       int64 // of the active ones, those that are ready
+	waiting     int64 // of the active ones, those that wait for a Node
 	terminating int64 // those that are being deleted and are not terminal
 }
 
@@ -32,6 +33,7 @@ func (n *podCounts) add(p pods.Pod, templateLabels map[string]any, times int64) 
 		n.active += times
 		n.labelled += times * one(selectors.HasLabels(fields.Map(p.Object, "metadata", "labels"), templateLabels))
 		n.ready += times * one(p.IsReady())
+		n.waiting += times * one(p.IsWaiting())
 	}
 }
 

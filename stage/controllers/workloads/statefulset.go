@@ -16,6 +16,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/kinds"
+	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/lists"
 	"github.com/stagecraft-go/stagecraft/stage/controllers/internal/pods"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
@@ -43,8 +44,9 @@ type statefulRun struct {
 	history   history
 	current   *unstructured.Unstructured // the revision that is being replaced
 	all       []pods.Pod
-	replicas  []pods.Pod // by ordinal without start; the zero Pod where one is missing
-	condemned []pods.Pod // those with an ordinal out of range, the highest first
+	desired   int64              // spec.replicas
+	replicas  map[int64]pods.Pod // those that exist, by ordinal without start
+	condemned []pods.Pod         // those with an ordinal out of range, the highest first
 
 	start, partition, minReadySeconds int64
 	onDelete, ordered                 bool
@@ -85,14 +87,15 @@ func newStatefulRun(c control.Call, set *unstructured.Unstructured, h history, a
 		onDelete:        fields.String(spec, "updateStrategy", "type") == "OnDelete",
 		retention:       retentionOf(set),
 		ordered:         fields.String(spec, "podManagementPolicy") != "Parallel",
-		replicas:        make([]pods.Pod, max(0, fields.Int64(spec, 1, "replicas"))),
+		desired:         max(0, fields.Int64(spec, 1, "replicas")),
+		replicas:        map[int64]pods.Pod{},
 	}
 	if r.current = h.named(fields.String(set.Object, "status", "currentRevision")); r.current == nil {
 		r.current = h.update
 	}
 	for _, p := range all {
 		switch i := ordinalOf(p.GetName()) - r.start; {
-		case i >= 0 && i < int64(len(r.replicas)):
+		case i >= 0 && i < r.desired:
 			r.replicas[i] = p
 		case ordinalOf(p.GetName()) >= 0:
 			r.condemned = append(r.condemned, p)
@@ -108,7 +111,7 @@ func newStatefulRun(c control.Call, set *unstructured.Unstructured, h history, a
 // another revision. In an ordered set it does one thing at a time, and waits for each Pod to be
 // available, or gone.
 func (r *statefulRun) act() error {
-	if stop, err := r.forAll(len(r.replicas), r.processReplica); stop {
+	if stop, err := r.processReplicas(); stop {
 		return err
 	}
 	fixClaims := func(i int) (wait bool, err error) {
@@ -127,6 +130,35 @@ func (r *statefulRun) act() error {
 		return nil
 	}
 	return r.rollingUpdate()
+}
+
+// processReplicas brings the Pods that exist in line and creates missing ones. An ordered set waits
+// for the first Pod that is missing; another set creates as many as it has room for.
+func (r *statefulRun) processReplicas() (stop bool, err error) {
+	room := 1
+	if !r.ordered {
+		room = control.Room(int64(len(r.all)), lists.Count(r.all, pods.Pod.IsWaiting))
+	}
+	places := r.places(room)
+	stop, err = r.forAll(len(places), func(i int) (wait bool, err error) { return r.processReplica(places[i]) })
+	if stop || r.ordered || int64(len(places)) == r.desired {
+		return stop, err
+	}
+	return true, r.NoRoom(r.set)
+}
+
+// places returns the ordinals, without start, of the Pods that exist and of the first n that are
+// missing, in ascending order. Its length does not depend on spec.replicas.
+func (r *statefulRun) places(n int) []int64 {
+	places := slices.Collect(maps.Keys(r.replicas))
+	for i := int64(0); i < r.desired && n > 0; i++ {
+		if _, exists := r.replicas[i]; !exists {
+			places = append(places, i)
+			n--
+		}
+	}
+	slices.Sort(places)
+	return places
 }
 
 // forAll calls a function for 0 to n-1: in an ordered set one after another until one has to be
@@ -148,10 +180,10 @@ func (r *statefulRun) forAll(n int, do func(i int) (wait bool, err error)) (stop
 }
 
 // processReplica brings one Pod in line. It reports whether an ordered set has to wait for it.
-func (r *statefulRun) processReplica(i int) (wait bool, err error) {
+func (r *statefulRun) processReplica(i int64) (wait bool, err error) {
 	p := r.replicas[i]
 	switch {
-	case p.Unstructured == nil && r.hasStaleClaim(r.start+int64(i)):
+	case p.Unstructured == nil && r.hasStaleClaim(r.start+i):
 		return true, nil
 	case p.Unstructured == nil:
 		return true, r.createPod(i)
@@ -160,7 +192,7 @@ func (r *statefulRun) processReplica(i int) (wait bool, err error) {
 	case p.IsTerminal():
 		return true, r.deletePod(p.Unstructured)
 	case p.Phase() == "Pending" && !p.IsTerminating():
-		if err := r.ensureClaims(r.start + int64(i)); err != nil {
+		if err := r.ensureClaims(r.start + i); err != nil {
 			return true, err
 		}
 		if _, err := r.updateClaims(p); err != nil {
@@ -188,18 +220,17 @@ func (r *statefulRun) isUnavailable(p pods.Pod) bool {
 // firstUnavailable returns the Pod with the lowest ordinal that is not available: others wait for
 // it.
 func (r *statefulRun) firstUnavailable() pods.Pod {
-	for _, p := range append(slices.Clip(r.replicas), reversed(r.condemned)...) {
+	for i := range r.desired {
+		if p := r.replicas[i]; r.isUnavailable(p) {
+			return p // the zero Pod if it is missing
+		}
+	}
+	for _, p := range slices.Backward(r.condemned) {
 		if r.isUnavailable(p) {
 			return p
 		}
 	}
 	return pods.Pod{}
-}
-
-func reversed[T any](s []T) []T {
-	s = slices.Clone(s)
-	slices.Reverse(s)
-	return s
 }
 
 // processCondemned deletes a Pod that is one too many. It reports whether an ordered set has to
@@ -217,7 +248,7 @@ func (r *statefulRun) processCondemned(p, first pods.Pod) (wait bool, err error)
 // rollingUpdate deletes the Pod with the highest ordinal that has another revision, once those
 // above it are available.
 func (r *statefulRun) rollingUpdate() error {
-	for i := len(r.replicas) - 1; int64(i) >= r.partition; i-- {
+	for i := r.desired - 1; i >= r.partition; i-- {
 		p := r.replicas[i]
 		if p.Unstructured == nil {
 			return nil
@@ -234,9 +265,9 @@ func (r *statefulRun) rollingUpdate() error {
 }
 
 // createPod creates a Pod and its claims. Below the partition it has the old revision.
-func (r *statefulRun) createPod(i int) error {
-	ordinal, rev := r.start+int64(i), r.history.update
-	if !r.onDelete && int64(i) < r.partition {
+func (r *statefulRun) createPod(i int64) error {
+	ordinal, rev := r.start+i, r.history.update
+	if !r.onDelete && i < r.partition {
 		rev = r.current
 	}
 	name := r.podName(ordinal)

@@ -28,7 +28,7 @@ func retentionOf(set *unstructured.Unstructured) retention {
 // owner returns which object owns the claims of a Pod, nil if none does.
 func (r *statefulRun) owner(p pods.Pod) *unstructured.Unstructured {
 	i := ordinalOf(p.GetName()) - r.start
-	switch scaledDown := i < 0 || i >= int64(len(r.replicas)); {
+	switch scaledDown := i < 0 || i >= r.desired; {
 	case r.retention.whenScaled && scaledDown:
 		return p.Unstructured
 	case r.retention.whenDeleted:

@@ -27,9 +27,9 @@ func (r *statefulRun) status() (status control.Status, next time.Duration) {
 		updated += one(revision == r.history.update.GetName())
 	}
 	current = max(0, current-r.deleted)
-	replicas, desired := int64(len(r.all)), int64(len(r.replicas))
+	replicas := int64(len(r.all))
 	currentRevision := r.current.GetName()
-	if !r.onDelete && updated == desired && ready == desired && replicas == desired {
+	if !r.onDelete && updated == r.desired && ready == r.desired && replicas == r.desired {
 		current, currentRevision = updated, r.history.update.GetName() // the update is complete
 	}
 	status = control.Status{

@@ -90,6 +90,12 @@ func (p Pod) IsTerminating() bool { return fields.IsTerminating(p.Unstructured) 
 // IsActive reports whether the Pod counts as a replica: it is neither terminal nor terminating.
 func (p Pod) IsActive() bool { return !p.IsTerminating() && !p.IsTerminal() }
 
+// IsWaiting reports whether the Pod has neither started nor a Node.
+func (p Pod) IsWaiting() bool {
+	phase := p.Phase()
+	return p.NodeName() == "" && (phase == "Pending" || phase == "")
+}
+
 // Condition returns the condition of a type, nil if there is none.
 func (p Pod) Condition(kind string) conditions.Condition {
 	return conditions.Of(p.Unstructured).Find(kind)
