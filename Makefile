@@ -39,7 +39,7 @@ pictures: ## draw the lifecycles of the presets again
 	$(GO) test ./examples/lifecycle -run TestPictures -update
 
 fuzz: ## each fuzz target for FUZZTIME (30s); FUZZ=FuzzExplainSet FUZZTIME=10m: one for longer
-	@for m in . stage/apiserver; do for p in $$(cd $$m && $(GO) list ./...); do for f in $$(cd $$m && $(GO) test -list '^$(FUZZ)' $$p | grep '^Fuzz'); do \
+	@for m in . stage/lab/apiserver; do for p in $$(cd $$m && $(GO) list ./...); do for f in $$(cd $$m && $(GO) test -list '^$(FUZZ)' $$p | grep '^Fuzz'); do \
 		echo "== $$p $$f"; (cd $$m && $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p) || exit 1; done; done; done
 
 bench: ## the benchmarks of the root module
@@ -49,7 +49,7 @@ peers: ## side by side with kwok and with cli-utils: ratios
 	cd internal/dev/bench && $(GO) run ./ratio && $(GO) run ./kstatus/ratio
 
 level: ## the statements that a rollover of one Deployment of 10,000 executes, per 1 of those of 1,000 of 10; fails beyond 1.3
-	for b in OneDeployment/10000 RollOver; do $(GO) test ./stage/controllers -run '^$$' -bench "$$b" -benchtime 1x -covermode count \
+	for b in OneDeployment/10000 RollOver; do $(GO) test ./stage/lab/controllers -run '^$$' -bench "$$b" -benchtime 1x -covermode count \
 		-coverpkg ./stage/...,./internal/...,slices,sort -coverprofile /tmp/level.$${b%%/*} >/dev/null || exit 1; done
 	awk 'FNR > 1 {n[FILENAME] += $$2*$$3} END {r = n[ARGV[1]]/n[ARGV[2]]; print r; exit r > 1.3}' /tmp/level.OneDeployment /tmp/level.RollOver
 
@@ -69,52 +69,52 @@ soak: ## the whole lives of PODS (a million) in virtual time, on one core, withi
 	GOGC=off GOMEMLIMIT=$(MEMORY) $(GO) test -run TestSoak -timeout 60m -v ./stage -soak $(PODS)
 
 oracle: ## SCENARIOS (200) random lives of workloads with the controllers of Kubernetes and with ours, from SEED (1) on
-	cd internal/dev/oracle && $(GO) test ./workloads -run TestScenarios -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
+	cd stage/lab/internal/oracle && $(GO) test ./workloads -run TestScenarios -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
 
 hunt: ## RUNS (2000) runs of each correct controller, which must find nothing, and the table of mutants
-	$(GO) test ./stage/hunt -run 'TestMutants|TestCorrect' -timeout 0 -v -twin-runs $(or $(RUNS),2000)
+	$(GO) test ./stage/lab/hunt -run 'TestMutants|TestCorrect' -timeout 0 -v -twin-runs $(or $(RUNS),2000)
 
 hunt-managers: ## whole managers with a bug over the API server in memory, which must be found, and their correct twins
-	cd stage/apiserver && $(GO) test ./hunting -v -timeout 10m -managers
+	cd stage/lab/apiserver && $(GO) test ./hunting -v -timeout 10m -managers
 
 hunt-operators: ## public operators at versions that have a known bug, which must be found, and with the fix; a first build takes minutes
-	internal/dev/hunt/operators
+	stage/lab/internal/hunts/operators
 
 oracle-defaults: ## OBJECTS (2000) random objects of each kind, filled in by Kubernetes and by ours
-	cd internal/dev/oracle && $(GO) test ./defaults -timeout 0 -v -objects $(or $(OBJECTS),2000)
+	cd stage/lab/internal/oracle && $(GO) test ./defaults -timeout 0 -v -objects $(or $(OBJECTS),2000)
 
 oracle-nodes: ## the same with random failures of Nodes
-	cd internal/dev/oracle && $(GO) test . -run TestScenarios -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
+	cd stage/lab/internal/oracle && $(GO) test . -run TestScenarios -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
 
 oracle-autoscaling: ## SCENARIOS (200) random loads with the HorizontalPodAutoscaler controller of Kubernetes and with ours, from SEED (1) on
-	cd internal/dev/oracle && $(GO) test ./autoscaling -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
+	cd stage/lab/internal/oracle && $(GO) test ./autoscaling -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
 
 oracle-cron: ## SCENARIOS (200) random CronJobs beside the schedules of robfig/cron, from SEED (1) on
-	cd internal/dev/oracle && $(GO) test ./cron -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
+	cd stage/lab/internal/oracle && $(GO) test ./cron -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
 
 oracle-kubelet: ## SCENARIOS (200) random Pods with the container runtime manager of the kubelet and with ours, from SEED (1) on
-	cd internal/dev/oracle && $(GO) test ./kubelet -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
+	cd stage/lab/internal/oracle && $(GO) test ./kubelet -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
 
 oracle-policies: ## SCENARIOS (200) random lives of budgets, of quotas, of protected claims and volumes, and of terminated and orphaned Pods, from SEED (1) on
-	cd internal/dev/oracle && $(GO) test ./policies -run TestScenarios -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
+	cd stage/lab/internal/oracle && $(GO) test ./policies -run TestScenarios -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
 
 oracle-scheduler: ## SCENARIOS (200) random clusters with kube-scheduler and with ours, from SEED (1) on
-	cd internal/dev/oracle && $(GO) test ./scheduler -run TestSameDecisions -v -timeout 0 -scenarios $(SCENARIOS) -seed $(SEED)
+	cd stage/lab/internal/oracle && $(GO) test ./scheduler -run TestSameDecisions -v -timeout 0 -scenarios $(SCENARIOS) -seed $(SEED)
 
-conformance-apps: ## Kubernetes' conformance tests of sig-apps on its own control plane, with stage/controllers/kubelet (builds e2e.test: 8 minutes, once)
+conformance-apps: ## Kubernetes' conformance tests of sig-apps on its own control plane, with stage/lab/controllers/kubelet (builds e2e.test: 8 minutes, once)
 	cd internal/dev/e2e/conformance && STAGECRAFT_E2E=1 $(GO) run . -sig apps
 
 SIGS = apps scheduling cli auth instrumentation architecture api-machinery
 conformance-e2e: ## Kubernetes' conformance tests of SIGS on the server in memory
 	cd internal/dev/e2e/conformance && for sig in $(SIGS); do STAGECRAFT_E2E=1 $(GO) run . -memory -sig $$sig || exit; done
 
-suites: ## integration tests of others, SUITES, on etcd and kube-apiserver and on stage/apiserver (half an hour)
+suites: ## integration tests of others, SUITES, on etcd and kube-apiserver and on stage/lab/apiserver (half an hour)
 	cd internal/dev/e2e/suites && for suite in $(SUITES); do STAGECRAFT_E2E=1 $(GO) run . -suite $$suite || exit; done
 
-controllers-e2e: ## kube-controller-manager and kube-scheduler on stage/apiserver for DURATION (5m), our controllers off
+controllers-e2e: ## kube-controller-manager and kube-scheduler on stage/lab/apiserver for DURATION (5m), our controllers off
 	cd internal/dev/e2e && STAGECRAFT_E2E=1 $(GO) test -run TestControllersOfKubernetes -timeout 0 -v . -rollouts $(if $(filter file,$(origin DURATION)),5m,$(DURATION))
 
-apiserver-figures: ## stage/apiserver beside etcd and kube-apiserver: start, CPU per request, watchers, memory, a manager (ten minutes)
+apiserver-figures: ## stage/lab/apiserver beside etcd and kube-apiserver: start, CPU per request, watchers, memory, a manager (ten minutes)
 	cd internal/dev/e2e && STAGECRAFT_E2E=1 $(GO) test -run 'TestStartFigures|TestManagerFigures' -v . -figures
 	cd internal/dev/e2e/figures && STAGECRAFT_E2E=1 $(GO) run .
 

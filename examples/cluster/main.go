@@ -6,7 +6,7 @@
 //	go run . -nodes 5
 //	go run . -memory             serves a cluster in memory until Ctrl-C, and prints export KUBECONFIG=…; no program is built or started
 //	go run . -memory -speed 60   the same; in a minute an hour passes there
-//	go run . -record LOG         records what the demo does, for package stage/fit
+//	go run . -record LOG         records what the demo does, for package stage/lab/fit
 //	go run . -kubeconfig FILE -record LOG
 //	                             records what happens on your cluster until Ctrl-C, and changes nothing
 //

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/stagecraft-go/stagecraft/stage/kube"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
+	"github.com/stagecraft-go/stagecraft/stage/lab/record"
 )
 
 // recorded are the kinds that are recorded.

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/examples/simulator/report"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/measure"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/progress"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/sweep"
+	"github.com/stagecraft-go/stagecraft/stage/lab/measure"
+	"github.com/stagecraft-go/stagecraft/stage/lab/progress"
+	"github.com/stagecraft-go/stagecraft/stage/lab/sweep"
 )
 
 // A gpuFigure is a mean of a run, by which policies are compared.

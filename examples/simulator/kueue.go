@@ -9,7 +9,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/examples/simulator/kueue"
 	"github.com/stagecraft-go/stagecraft/examples/simulator/report"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/sweep"
+	"github.com/stagecraft-go/stagecraft/stage/lab/sweep"
 )
 
 // kueueStudy compares simulated runs of Kueue's performance runner with what is published.

@@ -14,14 +14,14 @@ import (
 	"github.com/stagecraft-go/stagecraft/examples/simulator/mcad"
 	"github.com/stagecraft-go/stagecraft/examples/simulator/report"
 	"github.com/stagecraft-go/stagecraft/stage"
-	"github.com/stagecraft-go/stagecraft/stage/controllers"
-	"github.com/stagecraft-go/stagecraft/stage/controllers/batch"
-	"github.com/stagecraft-go/stagecraft/stage/controllers/features"
-	"github.com/stagecraft-go/stagecraft/stage/controllers/scheduling"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/batch"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/features"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/scheduling"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
+	"github.com/stagecraft-go/stagecraft/stage/lab/record"
 )
 
 var (

@@ -22,8 +22,8 @@ import (
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/examples/simulator/report"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/progress"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
+	"github.com/stagecraft-go/stagecraft/stage/lab/progress"
+	"github.com/stagecraft-go/stagecraft/stage/lab/record"
 )
 
 func main() {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stagecraft-go/stagecraft/stage/simulation/expect"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/progress"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
+	"github.com/stagecraft-go/stagecraft/stage/lab/expect"
+	"github.com/stagecraft-go/stagecraft/stage/lab/progress"
+	"github.com/stagecraft-go/stagecraft/stage/lab/record"
 )
 
 // simulate runs the command with its flags in one string.

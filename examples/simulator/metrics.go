@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/examples/simulator/report"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/measure"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
+	"github.com/stagecraft-go/stagecraft/stage/lab/measure"
+	"github.com/stagecraft-go/stagecraft/stage/lab/record"
 )
 
 // overTime shows the series of a metric, one for each run, in seconds since the start.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/examples/simulator/openb"
 	"github.com/stagecraft-go/stagecraft/examples/simulator/report"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/statistics"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/sweep"
+	"github.com/stagecraft-go/stagecraft/stage/lab/statistics"
+	"github.com/stagecraft-go/stagecraft/stage/lab/sweep"
 )
 
 // An openbFigure is a kind of metric of the study: a figure at several arrived shares.

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/stagecraft-go/stagecraft/stage/simulation/progress"
+	"github.com/stagecraft-go/stagecraft/stage/lab/progress"
 )
 
 // A studyClock measures how long a study takes.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/examples/simulator/report"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/load"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/measure"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
+	"github.com/stagecraft-go/stagecraft/stage/lab/load"
+	"github.com/stagecraft-go/stagecraft/stage/lab/measure"
+	"github.com/stagecraft-go/stagecraft/stage/lab/record"
 )
 
 // podGap is the time between two Pods.

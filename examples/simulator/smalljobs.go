@@ -10,9 +10,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/examples/simulator/mcad"
 	"github.com/stagecraft-go/stagecraft/examples/simulator/report"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/measure"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/sweep"
+	"github.com/stagecraft-go/stagecraft/stage/lab/measure"
+	"github.com/stagecraft-go/stagecraft/stage/lab/record"
+	"github.com/stagecraft-go/stagecraft/stage/lab/sweep"
 )
 
 // fittedJobs are the cells of the row of kwok+MCAD to which the rest of the dispatcher is fitted. The

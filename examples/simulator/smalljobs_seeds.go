@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/stagecraft-go/stagecraft/stage/simulation/progress"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/sweep"
+	"github.com/stagecraft-go/stagecraft/stage/lab/progress"
+	"github.com/stagecraft-go/stagecraft/stage/lab/sweep"
 )
 
 // smallMetric is what the sweep of small Jobs measures: the seconds of the study's script.

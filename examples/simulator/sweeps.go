@@ -9,9 +9,9 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/examples/simulator/queues"
 	"github.com/stagecraft-go/stagecraft/examples/simulator/report"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/progress"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/sweep"
+	"github.com/stagecraft-go/stagecraft/stage/lab/progress"
+	"github.com/stagecraft-go/stagecraft/stage/lab/record"
+	"github.com/stagecraft-go/stagecraft/stage/lab/sweep"
 )
 
 // sweepFlags are the flags of studies that are sweeps.

@@ -4,12 +4,12 @@ go 1.26.0
 
 replace (
 	github.com/stagecraft-go/stagecraft => ../..
-	github.com/stagecraft-go/stagecraft/stage/stagetest/fakes => ../../stage/stagetest/fakes
+	github.com/stagecraft-go/stagecraft/stage/lab/fakes => ../../stage/lab/fakes
 )
 
 require (
 	github.com/stagecraft-go/stagecraft v0.0.0
-	github.com/stagecraft-go/stagecraft/stage/stagetest/fakes v0.0.0
+	github.com/stagecraft-go/stagecraft/stage/lab/fakes v0.0.0
 	github.com/stretchr/testify v1.12.1
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2

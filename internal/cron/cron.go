@@ -2,7 +2,7 @@
 //
 // Names of months and weekdays, ranges, lists, * and steps are those of cron. It is for windows of
 // time: a time that the clocks skip is the time at which they are put forward. CronJobs, for which
-// that is no time at all, have the schedules of package stage/controllers/batch.
+// that is no time at all, have the schedules of package stage/lab/controllers/batch.
 package cron
 
 import (

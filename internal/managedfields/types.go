@@ -13,7 +13,7 @@ import (
 	smdvalue "sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-//go:generate go run -C ../dev/bench ./patch/gentypes ../../../stage/apiserver/openapi.json.gz ../../managedfields/types.txt
+//go:generate go run -C ../dev/bench ./patch/gentypes ../../../stage/lab/apiserver/openapi.json.gz ../../managedfields/types.txt
 
 // typesText has one line for each type: its name, and the fields that differ from what is deduced from
 // a value, or that hold objects.

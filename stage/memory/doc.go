@@ -54,12 +54,12 @@
 //
 //   - Schemas: no defaults, no validation, no pruning of unknown fields, unless hooks do it
 //     (Cluster.Extend): those of packages defaults and validation for built-in kinds, as in a lab, and
-//     those of module stage/apiserver for definitions, webhooks and admission policies. Names,
+//     those of module stage/lab/apiserver for definitions, webhooks and admission policies. Names,
 //     namespaces, labels, annotations, finalizers and uid are checked. A new object has
 //     no status but its phase, where that of an API server is {} or counts of zero. Of a status
 //     only this is checked: that no container of a Pod runs again, after it has terminated, where
 //     its restart policy forbids it.
-//   - Admission and quotas: package stage/controllers/admission has hooks for them.
+//   - Admission and quotas: package stage/lab/controllers/admission has hooks for them.
 //   - Authorization: a user is a name, shown to Options.Trace.
 //   - Controllers, other than those of garbage collection, namespaces and definitions.
 //     A namespace need not exist unless Options.RequireNamespaces says so.

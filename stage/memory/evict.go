@@ -25,7 +25,7 @@ var budgets = schema.GroupResource{Group: "policy", Resource: "poddisruptionbudg
 // Pending, has ended or is being deleted needs no budget; an unready one only needs one that has as
 // many healthy Pods as it asks for, or that always allows it.
 //
-// The status of a budget is written by controllers, see package stage/controllers/disruption: a
+// The status of a budget is written by controllers, see package stage/lab/controllers/disruption: a
 // budget without a status allows nothing.
 func (c *Cluster) Evict(ctx context.Context, pod types.NamespacedName, o metav1.DeleteOptions) error {
 	r := request{

@@ -24,7 +24,7 @@ const guarded = `
 `
 
 // TestEvictions are those that no controller has to do with. The others are in the recordings of
-// stage/controllers.
+// stage/lab/controllers.
 func TestEvictions(t *testing.T) {
 	web := types.NamespacedName{Namespace: "default", Name: "web"}
 	for name, want := range map[string]struct{ status, cause string }{

@@ -23,7 +23,7 @@
 //	PodChaos                  pod-container-running-failed, pod-init-container-running-failed
 //	Volumes                   pvc-provision, pvc-delete, pv-bind, pv-delete
 //
-// Stages cannot read what the command of a container says: package stage/controllers/kubelet plays
+// Stages cannot read what the command of a container says: package stage/lab/controllers/kubelet plays
 // Pods whose containers end, fail or have probes.
 //
 // A Set can have only one of PodFast and PodGeneral, and should have only one of the two

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/internal/random"
-	"github.com/stagecraft-go/stagecraft/stage/timing"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile/timing"
 )
 
 // The limits of client-go's EventCorrelator.

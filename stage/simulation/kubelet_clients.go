@@ -11,7 +11,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/random"
 	"github.com/stagecraft-go/stagecraft/stage"
-	"github.com/stagecraft-go/stagecraft/stage/timing"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile/timing"
 )
 
 // A kubeletClients is what kubelets send their requests with where that takes time.

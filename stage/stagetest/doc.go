@@ -14,9 +14,9 @@
 //	lab.Apply(manifests)  // YAML, or objects
 //	lab.WaitCurrent()     // pods are scheduled and start, rollouts end; a failure says what is missing, and why
 //
-// The code under test uses [Lab.Cluster] or a client of it: module stage/stagetest/fakes has a client
-// of controller-runtime, module stage/apiserver serves the lab to client-go, whole managers and any
-// other program, and module stage/stagetest/gomega has matchers.
+// The code under test uses [Lab.Cluster] or a client of it: module stage/lab/fakes has a client
+// of controller-runtime, module stage/lab/apiserver serves the lab to client-go, whole managers and any
+// other program, and module stage/lab/gomega has matchers.
 // A test makes an object fail:
 //
 //	lab.Drive(pod, kstatustest.CrashLoopBackOff)
@@ -45,7 +45,7 @@
 //
 //	command.stagecraft-go.github.io/migrate: sleep 5; exit 0
 //
-// See package stage/controllers/kubelet. If LabOptions.Stages has Stages for Pods, or OnlyStages is
+// See package stage/lab/controllers/kubelet. If LabOptions.Stages has Stages for Pods, or OnlyStages is
 // set, Stages play all Pods instead. Controllers and kubelets record Events.
 //
 // Pods start at once. With presets.PodGeneral they take as long as with a kubelet:

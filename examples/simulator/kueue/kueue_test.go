@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stagecraft-go/stagecraft/examples/simulator/kueue"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/load"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/sweep"
-	"github.com/stagecraft-go/stagecraft/stage/timing"
+	"github.com/stagecraft-go/stagecraft/stage/lab/load"
+	"github.com/stagecraft-go/stagecraft/stage/lab/sweep"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile/timing"
 )
 
 const config = `

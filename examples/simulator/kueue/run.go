@@ -9,7 +9,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
-	"github.com/stagecraft-go/stagecraft/stage/timing"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile/timing"
 )
 
 // Options are what a run depends on beside its Config. [Defaults] are those of the study.

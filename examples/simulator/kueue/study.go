@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/stagecraft-go/stagecraft/stage/simulation/sweep"
+	"github.com/stagecraft-go/stagecraft/stage/lab/sweep"
 )
 
 // A Published is what Kueue's rangespec.yaml says that its runs measured. Use is in per cent, times

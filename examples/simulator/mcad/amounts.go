@@ -3,8 +3,8 @@ package mcad
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/stagecraft-go/stagecraft/stage/controllers/resources"
-	"github.com/stagecraft-go/stagecraft/stage/controllers/scheduling"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/resources"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/scheduling"
 )
 
 // requestOf returns what a Pod with this spec requests, and one place for a Pod.

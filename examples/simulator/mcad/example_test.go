@@ -11,9 +11,9 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/examples/simulator/mcad"
 	"github.com/stagecraft-go/stagecraft/stage"
-	"github.com/stagecraft-go/stagecraft/stage/controllers"
-	"github.com/stagecraft-go/stagecraft/stage/controllers/batch"
-	"github.com/stagecraft-go/stagecraft/stage/controllers/scheduling"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/batch"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/scheduling"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )

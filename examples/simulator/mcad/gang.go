@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/stage/controllers/scheduling"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/scheduling"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/stage/controllers/resources"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/resources"
 )
 
 // An item is something that an AppWrapper wraps.

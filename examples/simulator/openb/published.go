@@ -3,7 +3,7 @@ package openb
 import (
 	"strconv"
 
-	"github.com/stagecraft-go/stagecraft/stage/simulation/load"
+	"github.com/stagecraft-go/stagecraft/stage/lab/load"
 )
 
 // A PublishedRun identifies a published run.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stagecraft-go/stagecraft/stage/simulation/load"
+	"github.com/stagecraft-go/stagecraft/stage/lab/load"
 )
 
 // Published says where the files are published.

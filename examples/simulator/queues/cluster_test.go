@@ -18,9 +18,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/load"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/measure"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
+	"github.com/stagecraft-go/stagecraft/stage/lab/load"
+	"github.com/stagecraft-go/stagecraft/stage/lab/measure"
+	"github.com/stagecraft-go/stagecraft/stage/lab/record"
 )
 
 var jobs = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}

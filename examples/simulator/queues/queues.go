@@ -26,7 +26,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stagecraft-go/stagecraft/stage/simulation/load"
+	"github.com/stagecraft-go/stagecraft/stage/lab/load"
 )
 
 // A Station has servers, and a queue for each class of customers: the first one is served first,

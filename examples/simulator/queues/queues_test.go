@@ -11,7 +11,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/examples/simulator/queues"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/sweep"
+	"github.com/stagecraft-go/stagecraft/stage/lab/sweep"
 )
 
 // TestTheory compares the formulas with values of textbooks.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/load"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/sweep"
+	"github.com/stagecraft-go/stagecraft/stage/lab/load"
+	"github.com/stagecraft-go/stagecraft/stage/lab/sweep"
 )
 
 // Study sweeps models and loads, with ten seeds. Its metrics are those of [Metrics].

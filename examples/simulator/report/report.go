@@ -12,7 +12,7 @@ import (
 	"text/tabwriter"
 	"unicode"
 
-	"github.com/stagecraft-go/stagecraft/stage/simulation/record"
+	"github.com/stagecraft-go/stagecraft/stage/lab/record"
 )
 
 // A Report is a page.

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
-	"github.com/stagecraft-go/stagecraft/stage/apiserver"
+	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )

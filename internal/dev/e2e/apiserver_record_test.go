@@ -17,10 +17,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestRecordedSchemas holds that the schemas of stage/apiserver are those of a kube-apiserver. With
+// TestRecordedSchemas holds that the schemas of stage/lab/apiserver are those of a kube-apiserver. With
 // -record they are written anew.
 func TestRecordedSchemas(t *testing.T) {
-	const file = "../../../stage/apiserver/openapi.json.gz"
+	const file = "../../../stage/lab/apiserver/openapi.json.gz"
 	var index struct {
 		Paths map[string]struct{ ServerRelativeURL string }
 	}
@@ -63,10 +63,10 @@ func TestRecordedSchemas(t *testing.T) {
 	require.True(t, string(recorded) == string(text), "record the schemas anew: -run TestRecordedSchemas -record")
 }
 
-// TestRecordedColumns holds that the columns of stage/apiserver are those of a kube-apiserver. With
+// TestRecordedColumns holds that the columns of stage/lab/apiserver are those of a kube-apiserver. With
 // -record they are written anew.
 func TestRecordedColumns(t *testing.T) {
-	const file = "../../../stage/apiserver/columns.json"
+	const file = "../../../stage/lab/apiserver/columns.json"
 	columns := map[string][]metav1.TableColumnDefinition{}
 	for _, v := range discoveredVersions(t) {
 		for _, r := range v.Resources {
@@ -104,7 +104,7 @@ func discoveredVersions(t *testing.T) (all []discoveredVersion) {
 	return all
 }
 
-// unprinted are the resources of which stage/apiserver shows name and age only.
+// unprinted are the resources of which stage/lab/apiserver shows name and age only.
 var unprinted = map[string]bool{
 	"apiservices": true, "componentstatuses": true, "certificatesigningrequests": true, "flowschemas": true, "ipaddresses": true,
 	"mutatingadmissionpolicies": true, "mutatingadmissionpolicybindings": true, "prioritylevelconfigurations": true,

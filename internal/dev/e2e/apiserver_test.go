@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/contract"
-	"github.com/stagecraft-go/stagecraft/stage/apiserver"
+	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
@@ -35,10 +35,10 @@ func TestContractOverHTTP(t *testing.T) {
 	})
 }
 
-// TestRecordedDiscovery holds that what stage/apiserver knows of resources is what a kube-apiserver
+// TestRecordedDiscovery holds that what stage/lab/apiserver knows of resources is what a kube-apiserver
 // says of them. With -record it is written anew.
 func TestRecordedDiscovery(t *testing.T) {
-	const file = "../../../stage/apiserver/discovery.json"
+	const file = "../../../stage/lab/apiserver/discovery.json"
 	var lines []string
 	for _, path := range []string{"/api", "/apis"} {
 		var list discoveryv2.APIGroupDiscoveryList

@@ -8,7 +8,7 @@
 //	KUBEBUILDER_ASSETS=DIR go test ./...
 //	go test -run 'TestRecordings|TestWire' -record ./...
 //
-// The last command rewrites the recordings with which the tests of stage/controllers and of the
+// The last command rewrites the recordings with which the tests of stage/lab/controllers and of the
 // reader of stage/kube compare.
 //
 // # Compatibility

@@ -16,9 +16,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/expect"
-	"github.com/stagecraft-go/stagecraft/stage/simulation/measure"
-	simlog "github.com/stagecraft-go/stagecraft/stage/simulation/record"
+	"github.com/stagecraft-go/stagecraft/stage/lab/expect"
+	"github.com/stagecraft-go/stagecraft/stage/lab/measure"
+	simlog "github.com/stagecraft-go/stagecraft/stage/lab/record"
 )
 
 // TestLogOfARealCluster holds that a run on a real server has a log of the same format as a

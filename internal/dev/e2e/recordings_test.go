@@ -29,8 +29,8 @@ var (
 	replay = flag.Bool("replay", false, "compare the recordings with a new run; real controllers need a machine that is not busy")
 )
 
-// recordings is where they are kept: package stage/controllers is compared with them.
-const recordings = "../../../stage/controllers/testdata/recordings"
+// recordings is where they are kept: package stage/lab/controllers is compared with them.
+const recordings = "../../../stage/lab/controllers/testdata/recordings"
 
 // TestRecordings plays every script on the real controllers and compares what they write with the
 // recording.

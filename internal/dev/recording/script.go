@@ -1,6 +1,6 @@
 // Package recording executes scripts on a cluster and records the objects, as its controllers
 // change them, phase by phase. internal/dev/e2e records the real controllers, and the tests of
-// stage/controllers compare their own controllers with the recordings.
+// stage/lab/controllers compare their own controllers with the recordings.
 //
 // # Terminology
 //

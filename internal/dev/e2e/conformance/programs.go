@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/stagecraft-go/stagecraft/stage/controllers/kubelet"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/kubelet"
 )
 
 // programs do what the containers of the tests of Jobs do whose scripts package kubelet does not

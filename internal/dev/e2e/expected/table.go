@@ -27,7 +27,7 @@ type Column int
 // The columns.
 const (
 	Real   Column = iota // etcd and kube-apiserver
-	Memory               // stage/apiserver
+	Memory               // stage/lab/apiserver
 	columns
 )
 

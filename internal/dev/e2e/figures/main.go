@@ -1,4 +1,4 @@
-// Command figures measures stage/apiserver beside etcd and kube-apiserver, in one run: CPU of the
+// Command figures measures stage/lab/apiserver beside etcd and kube-apiserver, in one run: CPU of the
 // servers per request, watchers, and memory. The server in memory is a process of its own.
 package main
 
@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
-	"github.com/stagecraft-go/stagecraft/stage/apiserver"
+	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
@@ -102,7 +102,7 @@ func inMemory() (s server, stop func(), err error) {
 		return s, nil, err
 	}
 	config := &rest.Config{Host: access.Host, BearerToken: access.Token, TLSClientConfig: rest.TLSClientConfig{CAData: access.CA}, QPS: -1}
-	return server{"stage/apiserver", config, []int{cmd.Process.Pid}}, func() { in.Close(); _ = cmd.Wait() }, nil
+	return server{"stage/lab/apiserver", config, []int{cmd.Process.Pid}}, func() { in.Close(); _ = cmd.Wait() }, nil
 }
 
 // access is how a client reaches the server in memory.

@@ -1,5 +1,5 @@
 // Command suites runs integration tests of other projects, which need an API server and no
-// controllers, on etcd and kube-apiserver as envtest starts them, and on stage/apiserver:
+// controllers, on etcd and kube-apiserver as envtest starts them, and on stage/lab/apiserver:
 //
 //	go run . [-suite lws] [-only REGEXP]            both, and compares
 //	go run . [-suite lws] [-only REGEXP] -on memory one of them

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/stagecraft-go/stagecraft/internal/files"
-	"github.com/stagecraft-go/stagecraft/stage/apiserver"
+	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 

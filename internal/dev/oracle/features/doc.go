@@ -1,3 +1,0 @@
-// Package features holds in its tests that package stage/controllers/features is about every field
-// of the kinds of Kubernetes 1.36.
-package features

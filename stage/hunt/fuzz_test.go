@@ -1,9 +1,0 @@
-package hunt_test
-
-import (
-	"testing"
-
-	"github.com/stagecraft-go/stagecraft/stage/hunt"
-)
-
-func FuzzBackups(f *testing.F) { hunt.Fuzz(f, mutantOptions(1), statusAsMemory(false)) }

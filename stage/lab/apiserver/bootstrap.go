@@ -1,0 +1,124 @@
+package apiserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+// systemNamespaces are those that every cluster has.
+var systemNamespaces = []string{"default", "kube-system", "kube-public", "kube-node-lease"}
+
+// bootstrap creates the namespaces that every cluster has, the Service of kube-apiserver, and what
+// each namespace has.
+func (s *Server) bootstrap() error {
+	ctx := context.Background()
+	for _, name := range systemNamespaces {
+		if err := ensure(ctx, s.cluster, named("v1", "Namespace", "", name), "kube-apiserver"); err != nil {
+			return err
+		}
+	}
+	if err := ensure(ctx, s.cluster, ownService(), "kube-apiserver"); err != nil {
+		return err
+	}
+	if s.bare {
+		return nil
+	}
+	found, err := s.cluster.List(ctx, namespaces, "", metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for i := range found.Items {
+		if err := provision(ctx, s.cluster, found.Items[i].GetName(), s.ca); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ownService is the Service by which Pods reach kube-apiserver, which creates it itself. Its address is
+// the first of the range of package stage/lab/controllers/services.
+func ownService() *unstructured.Unstructured {
+	const address = "10.96.0.1"
+	u := named("v1", "Service", metav1.NamespaceDefault, "kubernetes")
+	u.SetLabels(map[string]string{"component": "apiserver", "provider": "kubernetes"})
+	u.Object["spec"] = map[string]any{
+		"type": "ClusterIP", "clusterIP": address, "clusterIPs": []any{address}, "ipFamilies": []any{"IPv4"}, "ipFamilyPolicy": "SingleStack",
+		"internalTrafficPolicy": "Cluster", "sessionAffinity": "None",
+		"ports": []any{map[string]any{"name": "https", "protocol": "TCP", "port": int64(443), "targetPort": int64(6443)}},
+	}
+	return u
+}
+
+// provision creates what kube-controller-manager creates in a namespace and keeps as it is: the
+// default ServiceAccount, and the ConfigMap with the certificate of the server.
+func provision(ctx context.Context, c *memory.Cluster, namespace, ca string) error {
+	account := named("v1", "ServiceAccount", namespace, "default")
+	root := named("v1", "ConfigMap", namespace, rootConfigMap)
+	root.SetAnnotations(map[string]string{"kubernetes.io/description": "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. " +
+		"No other usage is guaranteed across distributions of Kubernetes clusters."})
+	data := map[string]any{"ca.crt": ca}
+	root.Object["data"] = data
+	for _, u := range []*unstructured.Unstructured{account, root} {
+		if err := ensure(ctx, c, u, controllerManager); err != nil {
+			return err
+		}
+	}
+	key := types.NamespacedName{Namespace: namespace, Name: rootConfigMap}
+	is, err := c.Get(ctx, configMaps, key)
+	if err != nil || ca == "" || equality.Semantic.DeepEqual(is.Object["data"], root.Object["data"]) {
+		return err
+	}
+	patch, err := json.Marshal([]any{map[string]any{"op": "add", "path": "/data", "value": data}})
+	if err != nil {
+		return err
+	}
+	_, err = c.Patch(ctx, configMaps, key, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: controllerManager})
+	return err
+}
+
+const (
+	rootConfigMap     = "kube-root-ca.crt"
+	controllerManager = "kube-controller-manager" // as a field manager
+)
+
+var configMaps = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+
+// keeps reports whether a request changes what each namespace has, so that it is to be restored.
+func (c *call) keeps(verb string) bool {
+	switch {
+	case c.bare || verb == "get" || verb == "list" || verb == "watch" || verb == "create":
+		return false
+	case c.of.kind == configMaps:
+		return c.name == "" || c.name == rootConfigMap
+	}
+	return c.of.kind == accounts && (c.name == "" || c.name == "default")
+}
+
+// ensure creates an object as a field manager, unless it exists, or its namespace is on its way out.
+func ensure(ctx context.Context, c *memory.Cluster, u *unstructured.Unstructured, manager string) error {
+	_, err := c.Create(ctx, u, metav1.CreateOptions{FieldManager: manager})
+	if apierrors.IsAlreadyExists(err) || apierrors.HasStatusCause(err, "NamespaceTerminating") {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("creating %s %s: %w", u.GetKind(), u.GetName(), err)
+	}
+	return nil
+}
+
+func named(version, kind, namespace, name string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": version, "kind": kind}}
+	u.SetNamespace(namespace)
+	u.SetName(name)
+	return u
+}

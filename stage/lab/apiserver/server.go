@@ -1,0 +1,160 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/attributes"
+	"github.com/stagecraft-go/stagecraft/stage/lab/definitions"
+	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/podaccounts"
+	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/policies"
+	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/rules"
+	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/webhooks"
+	"github.com/stagecraft-go/stagecraft/stage/lab/defaults"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/lab/validation"
+)
+
+// Options of a [Server]. The zero value is the default.
+type Options struct {
+	// Log is called after each request has been answered, by the goroutine that answered it; a watch
+	// is answered when it ends. Default: nothing.
+	Log func(Request)
+	// Middleware stands before the server: it can delay, refuse and count requests, as a fault between
+	// client and server does. Default: nothing.
+	Middleware func(http.Handler) http.Handler
+	// Bare leaves out what kube-controller-manager creates in each namespace: the ServiceAccount
+	// default and the ConfigMap kube-root-ca.crt.
+	Bare bool
+
+	// ServiceAccounts gives new Pods a ServiceAccount, which has to exist, and the volume with its
+	// token, as the admission plugin ServiceAccount of kube-apiserver does. Default: it does not, so
+	// that Pods are what was written, and need no ServiceAccount.
+	ServiceAccounts bool
+
+	// Webhooks returns the server of the admission webhooks on a host: of a URL, "127.0.0.1:9443", or
+	// of a Service, "name.namespace.svc"; nil for other hosts. They are called without a connection,
+	// also in a testing/synctest bubble. For a manager it is GetWebhookServer().WebhookMux(). It is
+	// called for each request, by any goroutine. Default: URLs are called over the network, and
+	// Services cannot be reached.
+	Webhooks func(host string) http.Handler
+
+	ca string // the certificate in that ConfigMap, PEM
+}
+
+// A Request describes a request that has been answered.
+type Request struct {
+	Time        time.Time     // when it came
+	Duration    time.Duration // until its answer was written
+	User        string        // Impersonate-User, or "" for the user of the cluster
+	UserAgent   string
+	Verb        string // as in audit logs: get, list, watch, create, update, patch, delete or deletecollection; "" for paths without objects
+	Method, URI string
+	Code        int // of the answer
+}
+
+// A Server answers HTTP requests from a cluster in memory as kube-apiserver does. It is an
+// [http.Handler].
+type Server struct {
+	cluster *memory.Cluster
+	kinds   kindIndex
+	schemas *definitions.Index
+	events  eventCache
+	log     func(Request)
+	bare    bool
+	ca      string
+	handler http.Handler
+}
+
+// New returns a server for a cluster, which from now on fills in what objects leave open, refuses what is
+// not valid, see packages defaults and validation, and gives new objects managedFields; that holds for definitions and the
+// objects of their kinds, and for other writers of the cluster, too.
+// It creates the namespaces that every cluster has, and what
+// kube-controller-manager creates in each, where these are missing.
+func New(c *memory.Cluster, o Options) (*Server, error) {
+	s := &Server{cluster: c, schemas: definitions.New(), log: o.Log, bare: o.Bare, ca: o.ca}
+	c.TrackFields()
+	c.Extend(defaults.Hooks())
+	if o.ServiceAccounts {
+		c.Extend(podaccounts.Hooks())
+	}
+	c.Extend(s.schemas.Hooks())
+	c.Extend(validation.Hooks())
+	compiler, objects := rules.NewCompiler(), attributes.Objects(c, s.fill)
+	decide := policies.New(c, compiler, objects, s.typesOf)
+	c.Extend(decide.Hooks())
+	c.Extend(webhooks.New(webhooks.Options{Compiler: compiler, Objects: objects, Handlers: o.Webhooks, Before: decide.Mutate}).Hooks())
+	if err := s.kinds.start(c); err != nil {
+		return nil, err
+	}
+	if err := s.bootstrap(); err != nil {
+		return nil, fmt.Errorf("apiserver: %w", err)
+	}
+	s.handler = http.HandlerFunc(s.answer)
+	if o.Middleware != nil {
+		s.handler = o.Middleware(s.handler)
+	}
+	return s, nil
+}
+
+// fill fills in the defaults of an object of a custom kind.
+func (s *Server) fill(u *unstructured.Unstructured) {
+	s.schemas.Fill(context.Background(), s.cluster.Shared(), u)
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.log == nil {
+		s.handler.ServeHTTP(w, r)
+		return
+	}
+	seen, begin := &observedWriter{ResponseWriter: w, code: http.StatusOK}, time.Now()
+	s.handler.ServeHTTP(seen, r)
+	s.log(Request{Time: begin, Duration: time.Since(begin), User: r.Header.Get("Impersonate-User"), UserAgent: r.UserAgent(),
+		Verb: verbOf(r), Method: r.Method, URI: r.URL.RequestURI(), Code: seen.code})
+}
+
+// answer answers a request; a panic becomes an error of the server.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
+	defer func() {
+		switch p := recover(); p {
+		case nil:
+		case http.ErrAbortHandler:
+			panic(p)
+		default:
+			writeError(w, r, apierrors.NewInternalError(fmt.Errorf("panic: %v\n%s", p, debug.Stack())))
+		}
+	}()
+	w.Header().Set("Audit-Id", auditID(r))
+	w.Header().Set("Cache-Control", "no-cache, private")
+	route(r.URL.Path).serve(s, w, r)
+}
+
+// auditID returns the id that the client gave to a request, or a constant one: random ones would
+// differ from run to run.
+func auditID(r *http.Request) string {
+	if id := r.Header.Get("Audit-Id"); id != "" {
+		return id
+	}
+	return "00000000-0000-0000-0000-000000000000"
+}
+
+// An observedWriter remembers the code of an answer.
+type observedWriter struct {
+	http.ResponseWriter
+	code int
+}
+
+func (w *observedWriter) WriteHeader(code int) {
+	w.code = code
+	w.ResponseWriter.WriteHeader(code)
+}
+
+// Unwrap lets a watch flush.
+func (w *observedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,49 @@
+// Package autoscaling has the controller of HorizontalPodAutoscalers: it changes how many replicas a
+// workload has by what its Pods, or other things, use.
+//
+// # Usage
+//
+// It is part of controllers.All. What it measures comes from annotations of Pods, see
+// [FromAnnotations], or from a function:
+//
+//	controllers.All(controllers.Options{Autoscaling: autoscaling.Options{
+//		Metrics: func(q autoscaling.Query) (values []autoscaling.Value, err error) {
+//			for _, pod := range q.Pods {
+//				share := resource.NewMilliQuantity(load(q.Now)/int64(len(q.Pods)), resource.DecimalSI)
+//				values = append(values, autoscaling.Value{Pod: pod.GetName(), Quantity: *share})
+//			}
+//			return values, nil
+//		},
+//	}})
+//
+// It looks at each autoscaler 15 s after it was created, and then every 15 s. With annotations, looks
+// are left out that could find nothing new, so that a simulation settles; with a function it does
+// not, because that may depend on the time.
+//
+// # Determinism
+//
+// It draws nothing at random. The same metrics at the same times give the same writes.
+//
+// # Concurrency
+//
+// The functions are safe for concurrent use. The controller that [HorizontalPodAutoscalers] returns
+// has a state and belongs to one loop.
+//
+// # Compatibility
+//
+// Replicas, status, conditions and Events are those of kube-controller-manager 1.36:
+// stage/lab/internal/oracle plays random scenarios with both. What differs:
+//
+//	Kubernetes does                            | this does                           | why
+//	-------------------------------------------+-------------------------------------+---------------
+//	scale whatever has a subresource scale     | scale Deployments, ReplicaSets,     | the loop watches
+//	                                           | StatefulSets, ReplicationControllers| kinds that it
+//	                                           | and [Options].Targets               | knows before
+//	write the subresource scale                | write spec.replicas                 | stage/memory has
+//	                                           |                                     | no scale
+//	name autoscalers of one Pod, and Pods      | name them by name                   | the order of a
+//	without a request, in the order of a map   |                                     | map is random
+//	count the Event of a failure each 15 s     | with annotations, not while nothing | see Usage
+//	                                           | changes                             |
+//	scale to zero (HPAScaleToZero is off)      | not                                 | off by default
+package autoscaling

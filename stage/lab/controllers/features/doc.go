@@ -1,0 +1,30 @@
+// Package features says which fields of built-in kinds the controllers, the scheduler and the
+// cluster in memory heed, and reports the use of those that they do not.
+//
+// # Terminology
+//
+// A [Row] is about a field of a kind, with all below it, or about a kind as a whole. Its [State]
+// says what is done with it. A [Use] is a row that an object has met.
+//
+// # Usage
+//
+//	report := features.NewReport(features.Options{Trace: func(u features.Use) { log.Print(u) }})
+//	err := report.Watch(sim.On) // of a simulation.Simulation
+//	…
+//	for _, u := range report.Uses() { … }
+//
+// A stagetest.Lab does this by itself.
+//
+// # The table
+//
+// FEATURES.md in the root of the repository is written from [Kinds]. A test of stage/lab/internal/oracle
+// walks the Go types of Kubernetes and fails for a field that no row is about, so that a new field
+// cannot be forgotten; another one holds that the tests that rows name exist.
+//
+// What only Nodes read ([OnNodes]) is neither modelled nor reported: containers do not run here.
+// Package kubelet does some of it, which is Modelled.
+//
+// # Concurrency
+//
+// A Report must not be used from several goroutines at once. Rows must not be changed.
+package features

@@ -1,0 +1,113 @@
+package features_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/features"
+	"github.com/stagecraft-go/stagecraft/stage/presets"
+	"github.com/stagecraft-go/stagecraft/stage/simulation"
+)
+
+const page = "../../../FEATURES.md"
+
+// TestPage holds that FEATURES.md is what the table says. With UPDATE=1 it is written.
+func TestPage(t *testing.T) {
+	if os.Getenv("UPDATE") != "" {
+		require.NoError(t, os.WriteFile(page, []byte(features.Markdown()), 0o644))
+	}
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	require.Equal(t, features.Markdown(), string(text), "UPDATE=1 go test ./stage/lab/controllers/features")
+}
+
+// TestModelledRowsNameTheirTests holds that the tests exist.
+func TestModelledRowsNameTheirTests(t *testing.T) {
+	out, err := exec.Command("grep", "-rhoE", "--include=*_test.go", `^func Test[A-Za-z0-9_]+`, "../..", "../../../stage/lab/internal/oracle").Output()
+	require.NoError(t, err)
+	tests := map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		tests[strings.TrimPrefix(strings.TrimSpace(line), "func ")] = true
+	}
+	seen := map[string]bool{}
+	for _, k := range features.Kinds() {
+		for _, row := range k.Rows {
+			at := k.Kind + " " + row.Path
+			require.False(t, seen[k.GroupVersionKind.String()+at], "two rows: %s", at)
+			seen[k.GroupVersionKind.String()+at] = true
+			require.NotEmpty(t, row.Feature, at)
+			require.Equal(t, row.State == features.Modelled, row.Test != "", at)
+			require.True(t, row.Test == "" || tests[row.Test], "%s: %s does not exist", at, row.Test)
+		}
+	}
+}
+
+func observe(t *testing.T, r *features.Report, text string, isNew bool) {
+	obj := &unstructured.Unstructured{}
+	require.NoError(t, yaml.Unmarshal([]byte(text), &obj.Object))
+	r.Observe(obj.GroupVersionKind(), obj, isNew)
+}
+
+func TestUsesAreCounted(t *testing.T) {
+	var traced []string
+	r := features.NewReport(features.Options{Trace: func(u features.Use) { traced = append(traced, u.String()) }})
+	observe(t, r, `{apiVersion: v1, kind: Pod, metadata: {namespace: a, name: x, uid: x}, spec: {runtimeClassName: gvisor, serviceAccountName: default}}`, true)
+	observe(t, r, `{apiVersion: v1, kind: Pod, metadata: {namespace: a, name: y, uid: y}, spec: {runtimeClassName: gvisor}}`, true)
+	observe(t, r, `{apiVersion: v1, kind: Pod, metadata: {namespace: a, name: y, uid: y, generation: 2}, spec: {runtimeClassName: gvisor}}`, false)
+	observe(t, r, `{apiVersion: v1, kind: Pod, metadata: {namespace: a, name: z, uid: z}, spec: {containers: [{}, {resources: {claims: [{name: gpu}]}}]}}`, true)
+	var uses []string
+	for _, u := range r.Uses() {
+		uses = append(uses, u.String())
+	}
+	require.Equal(t, []string{
+		"Pod spec.containers[].resources.claims: not modelled: dynamic resource allocation (1 object a/z)",
+		"Pod spec.runtimeClassName: not modelled: overhead and Nodes of a RuntimeClass (2 objects, first a/x)",
+	}, uses)
+	require.Len(t, traced, 2)
+}
+
+// What the API server sets by default, and what is empty, asks for nothing.
+func TestDefaultsAreNoUse(t *testing.T) {
+	r := features.NewReport(features.Options{})
+	observe(t, r, `{apiVersion: v1, kind: Service, metadata: {name: s, uid: s},
+  spec: {ipFamilies: [IPv4], ipFamilyPolicy: SingleStack, allocateLoadBalancerNodePorts: true, loadBalancerIP: ""}}`, true)
+	observe(t, r, `{apiVersion: batch/v1, kind: Job, metadata: {name: j, uid: j}, spec: {manualSelector: false}}`, true)
+	require.Empty(t, r.Uses())
+}
+
+// A kind whose controller does not run has a status that nobody writes, unless Stages do.
+func TestKindsWithoutTheirController(t *testing.T) {
+	deployment := `{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, uid: d}}`
+	for played, want := range map[bool]int{false: 1, true: 0} {
+		r := features.NewReport(features.Options{Controllers: []string{"job"}, Played: func(schema.GroupVersionKind) bool { return played }})
+		observe(t, r, deployment, true)
+		require.Len(t, r.Uses(), want)
+	}
+	all := features.NewReport(features.Options{})
+	observe(t, all, deployment, true)
+	require.Empty(t, all.Uses())
+}
+
+func TestWatch(t *testing.T) {
+	sim, err := simulation.New(stage.MustCompile(presets.PodFast()), simulation.Options{})
+	require.NoError(t, err)
+	r := features.NewReport(features.Options{})
+	require.NoError(t, r.Watch(sim.On))
+	for i := range 3 {
+		pod := fmt.Sprintf(`{apiVersion: v1, kind: Pod, metadata: {name: p%d}, spec: {schedulingGroup: {podGroupName: g}}}`, i)
+		require.NoError(t, sim.Cluster().Load(t.Context(), []byte(pod)))
+	}
+	require.NoError(t, sim.Advance(t.Context(), time.Minute))
+	require.Len(t, r.Uses(), 1)
+	require.Equal(t, 3, r.Uses()[0].Count)
+}

@@ -1,0 +1,43 @@
+package features
+
+func policyKinds() []Kind {
+	return []Kind{
+		kind("policy", "v1", "PodDisruptionBudget", "disruption", modelled("how many Pods may be evicted", "TestEvictions", "spec"), status("TestAnEvictionSpendsTheBudget")),
+		kind("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscaler", modelled("replicas follow metrics", "TestAnAutoscalerFollowsAnnotations", "spec"), status("TestAnAutoscalerFollowsAnnotations")),
+		kind("", "v1", "ResourceQuota", "resourcequota", modelled("how much a namespace may have", "TestRecordings", "spec"), status("TestRecordings")),
+		kind("", "v1", "LimitRange", "", modelled("limits and defaults of a namespace", "TestRecordings", "spec")),
+		kind("", "v1", "Namespace", "", modelled("a Namespace goes with its last object", "TestANamespaceGoesWithItsLastObject", "spec.finalizers", "status")),
+	}
+}
+
+func otherKinds() []Kind {
+	whole := func(group, name, feature string) Kind { return kind(group, "v1", name, "", reported(feature, "")) }
+	return []Kind{
+		kind("networking.k8s.io", "v1", "Ingress", "ingress", onNodes("read by ingress controllers", "spec")),
+		whole("admissionregistration.k8s.io", "MutatingAdmissionPolicy", "policies change objects, behind the server of stage/lab/apiserver only"),
+		whole("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding", "policies change objects, behind the server of stage/lab/apiserver only"),
+		whole("admissionregistration.k8s.io", "MutatingWebhookConfiguration", "webhooks are called, behind the server of stage/lab/apiserver only"),
+		whole("admissionregistration.k8s.io", "ValidatingWebhookConfiguration", "webhooks are called, behind the server of stage/lab/apiserver only"),
+		whole("admissionregistration.k8s.io", "ValidatingAdmissionPolicy", "policies refuse objects, behind the server of stage/lab/apiserver only"),
+		whole("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding", "policies refuse objects, behind the server of stage/lab/apiserver only"),
+		whole("rbac.authorization.k8s.io", "Role", "who may do what: here everybody may do everything"),
+		whole("rbac.authorization.k8s.io", "RoleBinding", "who may do what: here everybody may do everything"),
+		whole("rbac.authorization.k8s.io", "ClusterRole", "who may do what: here everybody may do everything"),
+		whole("rbac.authorization.k8s.io", "ClusterRoleBinding", "who may do what: here everybody may do everything"),
+		whole("flowcontrol.apiserver.k8s.io", "FlowSchema", "how fair the API server is"),
+		whole("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration", "how fair the API server is"),
+		whole("networking.k8s.io", "ServiceCIDR", "addresses of Services"),
+		kind("networking.k8s.io", "v1", "NetworkPolicy", "", onNodes("which packets pass", "spec")),
+		kind("networking.k8s.io", "v1", "IngressClass", "", onNodes("read by ingress controllers", "spec")),
+		whole("certificates.k8s.io", "CertificateSigningRequest", "certificates are signed"),
+		whole("apiregistration.k8s.io", "APIService", "other servers are asked"),
+		kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "",
+			modelled("kinds become known, with status, fields for selectors and versions", "TestADefinitionMakesItsKindsKnownAndTakesThemAway", "spec.group", "spec.names", "spec.scope",
+				"spec.versions[].name", "spec.versions[].served", "spec.versions[].storage", "spec.versions[].subresources", "spec.versions[].selectableFields", "status"),
+			reported("objects are validated, pruned and given defaults, behind the server of stage/lab/apiserver only", "spec.versions[].schema"),
+			reportedUnless("objects are converted between versions", "spec.conversion.strategy", "None"),
+			reported("objects are converted between versions", "spec.conversion.webhook"),
+			reportedUnless("unknown fields stay", "spec.preserveUnknownFields", "false"),
+			onNodes("columns and warnings for people, which the server of stage/lab/apiserver sends", "spec.versions[].additionalPrinterColumns", "spec.versions[].deprecated", "spec.versions[].deprecationWarning")),
+	}
+}

@@ -1,0 +1,101 @@
+package control
+
+import (
+	"errors"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/selectors"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+)
+
+// Claim returns the objects of a kind that belong to an owner. Those that it selects and that have
+// no controller are adopted; those that it controls and no longer selects are released. An owner that
+// is being deleted does neither.
+func (c Call) Claim(kind schema.GroupVersionKind, owner *unstructured.Unstructured, s selectors.Selector) ([]*unstructured.Unstructured, error) {
+	return c.claim(kind, owner, s, func(*unstructured.Unstructured) bool { return true })
+}
+
+// ClaimSome is as Claim, but only objects for which a function is true are adopted or released.
+func (c Call) ClaimSome(kind schema.GroupVersionKind, owner *unstructured.Unstructured, may func(*unstructured.Unstructured) bool) ([]*unstructured.Unstructured, error) {
+	return c.claim(kind, owner, selectors.Of(owner), may)
+}
+
+func (c Call) claim(kind schema.GroupVersionKind, owner *unstructured.Unstructured, s selectors.Selector, may func(*unstructured.Unstructured) bool) ([]*unstructured.Unstructured, error) {
+	var claimed []*unstructured.Unstructured
+	var errs []error
+	for _, obj := range c.Cache.Owned(kind, owner.GetUID()) {
+		switch {
+		case s.Matches(obj):
+			claimed = append(claimed, obj)
+		case !fields.IsTerminating(owner) && may(obj):
+			errs = append(errs, c.release(obj, owner))
+		}
+	}
+	if fields.IsTerminating(owner) {
+		return claimed, nil
+	}
+	for _, obj := range c.Cache.Owned(kind, "") {
+		if obj.GetNamespace() != owner.GetNamespace() || fields.IsTerminating(obj) || !s.Matches(obj) || !may(obj) {
+			continue
+		}
+		adopted, err := c.adopt(obj, owner)
+		if err == nil {
+			claimed = append(claimed, adopted)
+		}
+		errs = append(errs, err)
+	}
+	return claimed, errors.Join(errs...)
+}
+
+func (c Call) adopt(obj, owner *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	refs := append(slices.Clone(fields.Slice(obj.Object, "metadata", "ownerReferences")), ControllerRef(owner))
+	return c.MergePatch(obj, map[string]any{"metadata": map[string]any{"ownerReferences": refs}})
+}
+
+func (c Call) release(obj, owner *unstructured.Unstructured) error {
+	refs := slices.Clone(fields.Slice(obj.Object, "metadata", "ownerReferences"))
+	refs = slices.DeleteFunc(refs, func(v any) bool {
+		ref, _ := object.ToMap(v)
+		return fields.String(ref, "uid") == string(owner.GetUID())
+	})
+	_, err := c.MergePatch(obj, map[string]any{"metadata": map[string]any{"ownerReferences": refs}})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// WatchOwned returns the watches of a controller whose owners own objects of a kind: a change
+// matters to the owner of the object and, if the object has no controller, to the owners that
+// select it and have to adopt it.
+func WatchOwned(kind, owner schema.GroupVersionKind) []reconcile.Watch {
+	orphans := func(c *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
+		if ch.New == nil || HasController(ch.New) {
+			return nil
+		}
+		return Selecting(c, owner, ch.New)
+	}
+	return []reconcile.Watch{{Kind: kind}, {Kind: kind, Map: orphans}}
+}
+
+// Selecting returns the names of the owners of a kind that select an object.
+func Selecting(c *reconcile.Cache, owner schema.GroupVersionKind, obj *unstructured.Unstructured) (names []types.NamespacedName) {
+	for _, s := range c.List(owner, obj.GetNamespace()) {
+		if selectors.Of(s).Matches(obj) {
+			names = append(names, NameOf(s))
+		}
+	}
+	return names
+}
+
+// HasController reports whether an owner controls an object.
+func HasController(obj *unstructured.Unstructured) bool {
+	return controllerOf(obj) != nil
+}

@@ -1,0 +1,42 @@
+// Package storageclass finds the StorageClass of a PersistentVolumeClaim. The scheduler and the
+// volume controller share it.
+package storageclass
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+)
+
+const (
+	// SelectedNode is the annotation by which the scheduler tells a claim on which Node its first
+	// Pod will run.
+	SelectedNode = "volume.kubernetes.io/selected-node"
+
+	isDefault = "storageclass.kubernetes.io/is-default-class"
+)
+
+// Of returns the StorageClass of a claim: the one that it names or, if it names none, the newest of
+// those that are the default. It is nil if there is none.
+func Of(cache *reconcile.Cache, claim *unstructured.Unstructured) *unstructured.Unstructured {
+	if name, named := object.String(claim.Object, "spec", "storageClassName"); named {
+		return cache.Get(kinds.StorageClass, types.NamespacedName{Name: name})
+	}
+	var newest *unstructured.Unstructured
+	for _, class := range cache.List(kinds.StorageClass, "") {
+		if fields.Annotation(class, isDefault) == "true" && (newest == nil || fields.ByAge(newest, class) < 0) {
+			newest = class
+		}
+	}
+	return newest
+}
+
+// WaitsForConsumer reports whether claims of a class, which may be nil, are bound only when a Pod
+// that uses them has a Node.
+func WaitsForConsumer(class *unstructured.Unstructured) bool {
+	return class != nil && fields.String(class.Object, "volumeBindingMode") == "WaitForFirstConsumer"
+}

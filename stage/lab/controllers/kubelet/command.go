@@ -1,0 +1,153 @@
+package kubelet
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
+)
+
+// A Program is what a container does by itself. One that is asked to stop before it ends is killed at
+// the end of its grace period, as sleep is.
+type Program struct {
+	// Runs is for how long it runs, rounded up to whole seconds.
+	Runs time.Duration
+	// ExitCode is that with which it ends then.
+	ExitCode int
+}
+
+// A program is what a container does by itself. The zero value runs until it is stopped, and ends
+// as soon as it is asked to.
+type program struct {
+	known bool          // the command says how long it runs
+	runs  time.Duration // how long
+	code  int64         // with which exit code it ends then
+}
+
+// programOf reads what the command of a container says, as far as it is one of sleep N, exit N,
+// true and false, or sh -c with such commands.
+func programOf(spec map[string]any) program {
+	var words []string
+	for _, v := range append(append([]any{}, fields.Slice(spec, "command")...), fields.Slice(spec, "args")...) {
+		word, _ := v.(string)
+		words = append(words, word)
+	}
+	if len(words) == 3 && isShell(words[0]) && words[1] == "-c" {
+		return parseScript(words[2])
+	}
+	p, _, ok := parseCommand(words)
+	if !ok {
+		return program{}
+	}
+	return p
+}
+
+// program returns what a container does in its present run: what the annotation of its Pod says, or
+// else Options.Program, or else its command.
+func (o Options) program(pod *unstructured.Unstructured, spec map[string]any, run int64) (program, error) {
+	name := fields.String(spec, "name")
+	key := CommandSuffix + name
+	if script := fields.Annotation(pod, key); script != "" {
+		p := parseScript(script)
+		if !p.known {
+			return p, fmt.Errorf("metadata.annotations[%s]: %q: want sleep N, exit N, true or false, separated by ; or &&", key, script)
+		}
+		return p, nil
+	}
+	if o.Program != nil {
+		if p, ok := o.Program(pod, name, int(run)); ok {
+			return program{known: true, runs: wholeSeconds(max(0, min(p.Runs, never))), code: int64(p.ExitCode)}, nil
+		}
+	}
+	return programOf(spec), nil
+}
+
+// RunForEver returns the names of the containers of a Pod, without sidecars, that run until they
+// are stopped, because it is not known what their commands do.
+func RunForEver(pod *unstructured.Unstructured, o Options) (names []string) {
+	for _, spec := range fields.Maps(pod.Object, "spec", "containers") {
+		if p, err := o.program(pod, spec, 0); err == nil && !p.known {
+			names = append(names, fields.String(spec, "name"))
+		}
+	}
+	return names
+}
+
+func isShell(word string) bool {
+	word = baseName(word)
+	return word == "sh" || word == "bash" || word == "ash"
+}
+
+func baseName(word string) string { return word[strings.LastIndexByte(word, '/')+1:] }
+
+// parseScript reads commands that are separated by ; && or lines. One that is not known makes the
+// whole script unknown.
+func parseScript(script string) program {
+	all := program{known: true}
+	script = strings.ReplaceAll(script, "&&", "\n&& ")
+	for _, line := range strings.FieldsFunc(script, func(r rune) bool { return r == ';' || r == '\n' }) {
+		line, after := strings.CutPrefix(strings.TrimSpace(line), "&&")
+		words := strings.Fields(line)
+		if len(words) == 0 || after && all.code != 0 {
+			continue
+		}
+		p, exits, ok := parseCommand(words)
+		if !ok {
+			return program{}
+		}
+		all.runs, all.code = all.runs+p.runs, p.code
+		if exits {
+			break
+		}
+	}
+	return all
+}
+
+// parseCommand reads one command, and reports whether it ends the script that it stands in.
+func parseCommand(words []string) (p program, exits, ok bool) {
+	if len(words) == 0 || len(words) > 2 {
+		return program{}, false, false
+	}
+	arg := ""
+	if len(words) == 2 {
+		arg = words[1]
+	}
+	switch name := baseName(words[0]); {
+	case name == "true" || name == "false":
+		p.known = arg == ""
+		if name == "false" {
+			p.code = 1
+		}
+	case name == "exit":
+		n, err := strconv.ParseUint("0"+arg, 10, 8)
+		p.known, p.code, exits = err == nil, int64(n), true
+	case name == "sleep":
+		p.runs, p.known = parseSleep(arg)
+	}
+	return p, exits, p.known
+}
+
+// parseSleep reads the argument of sleep: a number, with a unit s, m, h or d.
+func parseSleep(arg string) (time.Duration, bool) {
+	unit := time.Second
+	for suffix, d := range map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour} {
+		if number, ok := strings.CutSuffix(arg, suffix); ok {
+			arg, unit = number, d
+			break
+		}
+	}
+	n, err := strconv.ParseFloat(arg, 64)
+	if err != nil || !(n >= 0 && n < 1e5) { // 1e5 days are within time.Duration
+		return 0, false
+	}
+	return wholeSeconds(time.Duration(n * float64(unit))), true
+}
+
+// wholeSeconds rounds up, because a status has no fractions of seconds.
+func wholeSeconds(d time.Duration) time.Duration {
+	return (d + time.Second - 1).Truncate(time.Second)
+}

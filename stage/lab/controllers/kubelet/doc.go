@@ -1,0 +1,81 @@
+// Package kubelet does in virtual time what Pods say: it is the kubelet of Pods whose containers
+// end, fail, or have probes, which Stages such as those of presets.PodFast cannot be.
+//
+// # Terminology
+//
+// A [Step] is what a kubelet does with a Pod at a time: the status, the Events, and when it does
+// more. [Next] computes it from the Pod alone; it remembers nothing. A [Notice] is an Event that
+// comes without a change of the status. [Pods] is the controller that writes both.
+//
+// # Usage
+//
+//	loop := reconcile.NewLoop(cluster, reconcile.Options{}, append(controllers.All(controllers.Options{}), kubelet.Pods(kubelet.Options{}, nil))...)
+//
+// A stagetest.Lab has it by default; add [Pods] to the controllers of a simulation. On a cluster whose
+// nodes have no kubelets, such as those of kwok, it runs their Pods in real time:
+//
+//	cluster, err := kube.NewForConfig(config)
+//	err = reconcile.Play(ctx, cluster, reconcile.PlayOptions{Options: reconcile.Options{Events: true}}, kubelet.Pods(kubelet.Options{}, nil))
+//
+// With it, kube-controller-manager and kube-scheduler pass conformance tests of Kubernetes: see
+// internal/dev/e2e/conformance.
+//
+// # What a Pod says
+//
+//	said by                            | what happens
+//	-----------------------------------+--------------------------------------------------------------------
+//	command and args                   | sleep N, exit N, true, false, and sh -c of these, separated by ;
+//	                                   | && or lines, run that long and end with that code; an init
+//	                                   | container with any other command succeeds at once, any other
+//	                                   | container runs for ever, that of a Job, too
+//	annotation [CommandSuffix] + name  | the same, in place of the command
+//	Options.Program                    | what your commands do, in place of the command, too
+//	image                              | one of the list in Options, or with the tag 404, cannot be pulled:
+//	                                   | ErrImagePull for a second, ImagePullBackOff, next try after 10 s,
+//	                                   | 20 s, … 5 min
+//	restartPolicy                      | a container that ends starts again at once the first time, then
+//	                                   | after 10, 20, 40, 80, 160, 300 s; anew after a run of 10 min
+//	initContainers                     | one after another; sidecars (restartPolicy Always) when started
+//	startupProbe, livenessProbe,       | asked after initialDelaySeconds, then each periodSeconds; the
+//	readinessProbe                     | thresholds count; answers: the annotation of [AnswerSuffix]
+//	terminationGracePeriodSeconds      | a container that sleeps ends after it, at least 2 s, with code 137,
+//	                                   | any other at once with code 143; sidecars after all others, in
+//	                                   | reverse order, within the same period
+//	activeDeadlineSeconds              | containers are stopped; then phase Failed, reason DeadlineExceeded
+//	readinessGates                     | the Pod is not ready before the conditions are True
+//	hostPort                           | a Pod that was bound although another one of its node has the
+//	                                   | port is refused after a second: phase Failed, reason NodePorts
+//
+// # Determinism
+//
+// Next depends on the Pod, the time and the Options only. Times are whole seconds, as in a status.
+//
+// # Concurrency
+//
+// Next may be called from several goroutines at once.
+//
+// # Compatibility
+//
+// States, reasons, messages and delays are those of the kubelet of Kubernetes 1.36: random Pods are
+// compared with its runtime manager (make oracle-kubelet). What differs:
+//
+//	a kubelet does                                | this does                                | test
+//	----------------------------------------------+------------------------------------------+-------------------------
+//	probe at ticks since it saw the Pod           | probe at ticks since initialDelaySeconds | TestCases
+//	say ErrImagePull until its next sync          | say it for a second                      | TestCases
+//	say CrashLoopBackOff from its sync after the  | say it from a second before the end of   | TestCases
+//	end of a delay, or after a minute, up to half | a delay, or after a minute, and start    |
+//	of these later, and then start the container  | the container when the delay is over     |
+//	remember the delays of restarts               | find them in how long the container has  | TestKubelets of
+//	                                              | waited, for a sidecar that is down, too  | stage/lab/internal/oracle
+//	record Unhealthy for each failed probe        | the same, but of a readiness probe only  | TestRecordedEvents
+//	                                              | until the container is not ready         |
+//	wait for an init container of any command     | one whose command is not known succeeds  | TestCases
+//	                                              | at once                                  |
+//	have 50 requests a second, burst 100          | have no limit, with simulation.Timing,   | -
+//	                                              | too                                      |
+//
+// Not modelled: restartPolicyRules of containers, lifecycle hooks, ephemeral containers, exec,
+// eviction by the kubelet, resizing, volumes that are wrong, what else a kubelet refuses. Addresses of Pods are made of
+// their uid.
+package kubelet

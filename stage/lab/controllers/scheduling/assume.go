@@ -1,0 +1,175 @@
+package scheduling
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/control"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/storageclass"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+)
+
+// An assumedPod has a Node, on which it counts, and is bound when its claims are.
+type assumedPod struct {
+	*QueuedPodInfo
+	node   *NodeInfo
+	placed []placedClaim
+	since  time.Time
+	look   time.Time // when it is seen that the claims are bound or cannot be, zero if neither is so
+}
+
+// kube-scheduler looks each second whether claims are bound, and gives up after ten minutes.
+const (
+	bindInterval = time.Second
+	bindTimeout  = 10 * time.Minute
+)
+
+// lookAt takes in whether the claims are bound or cannot be, which is seen at the end of a second.
+func (a *assumedPod) lookAt(c control.Call) {
+	if a.whyNotBound(c.Cache) == "" && a.waits(c.Cache) {
+		a.look = time.Time{}
+	} else if a.look.IsZero() {
+		looks := (c.Now.Sub(a.since) + bindInterval - 1) / bindInterval
+		a.look = a.since.Add(max(looks, 1) * bindInterval)
+	}
+}
+
+// waits reports whether a claim is not bound.
+func (a *assumedPod) waits(cache *reconcile.Cache) bool {
+	return slices.ContainsFunc(a.claims, func(claim claimName) bool {
+		obj := claimOf(cache, a.PodInfo, claim)
+		return obj == nil || !isBound(obj)
+	})
+}
+
+// whyNotBound says why a claim cannot be bound, "" if it can: no volume could be made on the Node, so
+// that the provisioner took the selection of the Node back.
+func (a *assumedPod) whyNotBound(cache *reconcile.Cache) string {
+	for _, p := range a.placed {
+		claim := cache.Get(kinds.PersistentVolumeClaim, control.NameOf(p.claim))
+		switch {
+		case claim == nil || p.volume != nil || fields.Annotation(claim, storageclass.SelectedNode) == a.node.Name:
+		case len(claim.GetAnnotations()) == 0:
+			return fmt.Sprintf("selectedNode annotation reset for PVC %q", claim.GetName())
+		default:
+			return fmt.Sprintf("provisioning failed for PVC %q", claim.GetName())
+		}
+	}
+	return ""
+}
+
+// bind binds a Pod or, if it has claims that waited for a Node, has those bound first.
+func (s *scheduler) bind(c control.Call, cy *Cycle, queued *QueuedPodInfo, n *NodeInfo) error {
+	s.nominated.remove(queued.Name())
+	volumes, _ := cy.Read(volumeBinding{}).(volumesOfPod)
+	placed, _ := placeClaims(c.Cache, volumes.unbound, n)
+	if len(placed) == 0 {
+		return Bind(c.Context, c.Request, queued.Pod, n.Name)
+	}
+	for _, p := range placed {
+		if err := selectVolume(c, p, n.Name); err != nil {
+			return err
+		}
+	}
+	s.queue.remove(queued.Name())
+	n.AddPod(queued.PodInfo)
+	s.binding[queued.Name()] = &assumedPod{QueuedPodInfo: queued, node: n, placed: placed, since: c.Now}
+	_, err := patchStatus(c, queued.Pod, map[string]any{"nominatedNodeName": n.Name})
+	return control.IgnoreNotFound(err)
+}
+
+// selectVolume tells a claim on which Node its first Pod will run, on which a volume is to be
+// provisioned, or reserves the volume that there is.
+func selectVolume(c control.Call, p placedClaim, node string) error {
+	if p.volume != nil {
+		if fields.Map(p.volume.Object, "spec", "claimRef") != nil {
+			return nil
+		}
+		ref := map[string]any{
+			"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": p.claim.GetNamespace(),
+			"name": p.claim.GetName(), "uid": string(p.claim.GetUID()),
+		}
+		_, err := c.MergePatch(p.volume, map[string]any{"spec": map[string]any{"claimRef": ref}})
+		return err
+	}
+	if fields.Annotation(p.claim, storageclass.SelectedNode) == node {
+		return nil
+	}
+	annotations := map[string]any{storageclass.SelectedNode: node}
+	_, err := c.MergePatch(p.claim, map[string]any{"metadata": map[string]any{"annotations": annotations}})
+	return err
+}
+
+// forget takes a Pod off the Node on which it was assumed.
+func (s *scheduler) forget(name types.NamespacedName) {
+	if assumed := s.binding[name]; assumed != nil {
+		assumed.node.RemovePod(assumed.PodInfo)
+		delete(s.binding, name)
+	}
+}
+
+// finishBindings binds the Pods whose claims are bound now.
+func (s *scheduler) finishBindings(c control.Call) error {
+	names := slices.SortedFunc(maps.Keys(s.binding), func(a, b types.NamespacedName) int {
+		return cmp.Compare(s.binding[a].seq, s.binding[b].seq)
+	})
+	for _, name := range names {
+		assumed, pod := s.binding[name], c.Cache.Get(kinds.Pod, name)
+		if pod == nil || !s.isResponsibleFor(pod) {
+			s.forget(name)
+			continue
+		}
+		if err := s.finishBinding(c, assumed, pod); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *scheduler) finishBinding(c control.Call, assumed *assumedPod, pod *unstructured.Unstructured) error {
+	assumed.lookAt(c)
+	switch {
+	case !assumed.look.IsZero() && !assumed.look.After(c.Now):
+		if why := assumed.whyNotBound(c.Cache); why != "" {
+			return s.failBinding(c, assumed, pod, why)
+		}
+		return Bind(c.Context, c.Request, pod, assumed.node.Name)
+	case assumed.look.IsZero() && !c.Now.Before(assumed.since.Add(bindTimeout)):
+		return s.failBinding(c, assumed, pod, "context deadline exceeded")
+	}
+	return nil
+}
+
+// failBinding takes a Pod off its Node, which may matter to others, and has it tried again.
+func (s *scheduler) failBinding(c control.Call, assumed *assumedPod, pod *unstructured.Unstructured, why string) error {
+	s.forget(assumed.Name())
+	s.queue.changed(ClusterEvent{Kind: kinds.Pod.Kind, Old: pod, OldPod: assumed.PodInfo}, c.Now)
+	s.queue.pods[assumed.Name()] = assumed.QueuedPodInfo
+	s.queue.reject(assumed.QueuedPodInfo, nil, c.Now)
+	assumed.again = !assumed.look.IsZero() // not after ten minutes in which nothing happened
+	message := `running PreBind plugin "VolumeBinding": binding volumes: ` + why
+	return report(c, pod, failure{reason: "SchedulerError", message: message, nominated: new(string)})
+}
+
+// nextBinding is when a binding will go on or fail though nothing changes, zero if never.
+func (s *scheduler) nextBinding(c control.Call) (next time.Time) {
+	for _, assumed := range s.binding {
+		assumed.lookAt(c)
+		at := assumed.look
+		if at.IsZero() {
+			at = assumed.since.Add(bindTimeout)
+		}
+		if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	return next
+}

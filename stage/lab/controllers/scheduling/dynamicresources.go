@@ -1,0 +1,26 @@
+package scheduling
+
+import "github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
+
+// dynamicResources refuses Pods with resource claims: dynamic resource allocation is not modelled,
+// and a Pod that ran without its devices would be a lie.
+type dynamicResources struct{}
+
+func (dynamicResources) Name() string { return "DynamicResources" }
+
+func (p dynamicResources) PreFilter(c *Cycle) Status {
+	c.Write(p, true)
+	if len(fields.Slice(c.Pod.Pod.Object, "spec", "resourceClaims")) > 0 {
+		return unresolvable("spec.resourceClaims: stagecraft does not model dynamic resource allocation")
+	}
+	return Status{}
+}
+
+// PostFilter fails, as that of kube-scheduler 1.36.3 does, if another plugin was against the Pod before
+// this one was asked: preemption is not tried then, and "not found" is what the message ends with.
+func (p dynamicResources) PostFilter(c *Cycle) PostFilterResult {
+	if c.Read(p) == nil {
+		return PostFilterResult{Reasons: []string{"not found"}, Keep: true, failed: true}
+	}
+	return PostFilterResult{Reasons: []string{"no new claims to deallocate"}, Keep: true}
+}

@@ -1,0 +1,96 @@
+package scheduling
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
+)
+
+// podCounts are the Pods of a Node that are not being deleted, counted by their labels: Pods of one
+// workload have the same ones, so that a selector is asked once about all of them.
+type podCounts struct {
+	groups  map[string]*podGroup     // see groupOf
+	byLabel map[podLabel][]*podGroup // and all of a namespace, without key and value
+}
+
+// A podGroup are Pods of a namespace with the same labels.
+type podGroup struct {
+	namespace string
+	labels    map[string]any
+	count     int64
+}
+
+type podLabel struct{ namespace, key, value string }
+
+func countPods(pods []*PodInfo) *podCounts {
+	c := &podCounts{groups: map[string]*podGroup{}, byLabel: map[podLabel][]*podGroup{}}
+	for _, p := range pods {
+		c.change(p, 1)
+	}
+	return c
+}
+
+// change adds a Pod, or takes it away.
+func (c *podCounts) change(p *PodInfo, times int64) {
+	if c == nil || p.terminating {
+		return
+	}
+	g := c.groups[p.group]
+	if g == nil {
+		g = &podGroup{namespace: p.namespace, labels: p.labels}
+		c.groups[p.group] = g
+		for label := range g.all() {
+			c.byLabel[label] = append(c.byLabel[label], g)
+		}
+	}
+	if g.count += times; g.count == 0 {
+		delete(c.groups, p.group)
+		for label := range g.all() {
+			c.byLabel[label] = without(c.byLabel[label], g)
+		}
+	}
+}
+
+// all are the labels under which the group is found.
+func (g *podGroup) all() iter.Seq[podLabel] {
+	return func(yield func(podLabel) bool) {
+		for key := range g.labels {
+			if !yield(podLabel{g.namespace, key, fields.String(g.labels, key)}) {
+				return
+			}
+		}
+		yield(podLabel{namespace: g.namespace})
+	}
+}
+
+// selected is how many Pods of a namespace a selector matches.
+func (c *podCounts) selected(s *selector, namespace string) (count int64) {
+	few := c.byLabel[podLabel{namespace: namespace}]
+	for _, r := range s.requirements {
+		if r.operator != "In" || len(r.values) != 1 {
+			continue
+		}
+		if with := c.byLabel[podLabel{namespace, r.key, r.values[0]}]; len(with) < len(few) {
+			few = with
+		}
+	}
+	for _, g := range few {
+		if s.matches(g.labels) {
+			count += g.count
+		}
+	}
+	return count
+}
+
+// groupOf is the same for Pods of the same namespace with the same labels.
+func groupOf(namespace string, labels map[string]any) string {
+	var b strings.Builder
+	b.WriteString(namespace)
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		b.WriteString("," + key + "=" + fields.String(labels, key))
+	}
+	return b.String()
+}

@@ -1,0 +1,19 @@
+// Package volumes has the controllers that bind PersistentVolumeClaims to PersistentVolumes, and
+// provision and delete the latter, and those that keep both while they are in use.
+//
+// # Usage
+//
+// The controllers are values for a loop of package stage/reconcile, and part of controllers.All.
+//
+// # Determinism
+//
+// Nothing is drawn at random. Of volumes of the same size, the first by name is bound.
+//
+// # Concurrency
+//
+// The functions are safe for concurrent use. The controllers that they return belong to one loop.
+//
+// # Compatibility
+//
+// What differs from Kubernetes 1.36 is in the table of package stage/lab/controllers.
+package volumes

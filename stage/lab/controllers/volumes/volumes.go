@@ -1,0 +1,275 @@
+package volumes
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/internal/patch"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/control"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/selectors"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/storageclass"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/resources"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+)
+
+// PersistentVolumeClaims returns the controller that binds claims to volumes: to the smallest
+// volume that fits, or else to one that it provisions as the provisioner of the StorageClass would.
+// A claim whose class has the mode WaitForFirstConsumer waits until the scheduler has selected the
+// Node of a Pod that uses it. A claim without a class gets the default class.
+//
+// It must not run beside the Stages of presets.Volumes, which bind claims as well.
+func PersistentVolumeClaims() reconcile.Controller {
+	return reconcile.Controller{
+		Name: "persistentvolumeclaim", For: kinds.PersistentVolumeClaim,
+		Watches: []reconcile.Watch{
+			{Kind: kinds.PersistentVolume, Map: func(c *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
+				if ref := fields.Map(ch.Object().Object, "spec", "claimRef"); ref != nil {
+					return []types.NamespacedName{{Namespace: fields.String(ref, "namespace"), Name: fields.String(ref, "name")}}
+				}
+				return unboundClaimNames(c)
+			}},
+			{Kind: kinds.StorageClass, Map: func(c *reconcile.Cache, _ reconcile.Change) []types.NamespacedName {
+				return unboundClaimNames(c)
+			}},
+		},
+		Reconcile: control.OnExisting(kinds.PersistentVolumeClaim, reconcileClaim),
+	}
+}
+
+// PersistentVolumes returns the controller that writes the phase of volumes, and deletes a released
+// volume whose reclaim policy is Delete.
+func PersistentVolumes() reconcile.Controller {
+	boundVolume := func(_ *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
+		if name := fields.String(ch.Object().Object, "spec", "volumeName"); name != "" {
+			return []types.NamespacedName{{Name: name}}
+		}
+		return nil
+	}
+	return reconcile.Controller{
+		Name: "persistentvolume", For: kinds.PersistentVolume,
+		Watches:   []reconcile.Watch{{Kind: kinds.PersistentVolumeClaim, Map: boundVolume}},
+		Reconcile: control.OnExisting(kinds.PersistentVolume, reconcileVolume),
+	}
+}
+
+const (
+	bindCompletedKey = "pv.kubernetes.io/bind-completed"
+	boundByKey       = "pv.kubernetes.io/bound-by-controller"
+	provisionedByKey = "pv.kubernetes.io/provisioned-by"
+	provisionerKey   = "volume.kubernetes.io/storage-provisioner"
+	oldProvisioner   = "volume.beta.kubernetes.io/storage-provisioner"
+	noProvisioner    = "kubernetes.io/no-provisioner"
+)
+
+func unboundClaimNames(c *reconcile.Cache) (names []types.NamespacedName) {
+	for _, claim := range c.List(kinds.PersistentVolumeClaim, "") {
+		if fields.String(claim.Object, "status", "phase") != "Bound" {
+			names = append(names, control.NameOf(claim))
+		}
+	}
+	return names
+}
+
+func reconcileClaim(c control.Call, claim *unstructured.Unstructured) (reconcile.Result, error) {
+	if fields.IsTerminating(claim) {
+		return reconcile.Result{}, nil
+	}
+	class := storageclass.Of(c.Cache, claim)
+	if class != nil && claim.Object["spec"] != nil && fields.Map(claim.Object, "spec")["storageClassName"] == nil {
+		_, err := c.MergePatch(claim, map[string]any{"spec": map[string]any{"storageClassName": class.GetName()}})
+		return reconcile.Result{}, err // the change of the claim brings it back
+	}
+	volume, err := volumeFor(c, claim, class)
+	if err != nil || volume == nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{}, bindClaim(c, claim, volume)
+}
+
+// volumeFor finds or provisions the volume of a claim, nil if the claim has to wait. A claim whose
+// volume is gone is lost.
+func volumeFor(c control.Call, claim, class *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if name := fields.String(claim.Object, "spec", "volumeName"); name != "" {
+		volume := c.Cache.Get(kinds.PersistentVolume, types.NamespacedName{Name: name})
+		if volume == nil && fields.String(claim.Object, "status", "phase") == "Bound" {
+			return nil, c.WriteStatus(claim, control.Status{"phase": "Lost"})
+		}
+		if volume != nil && !refersTo(volume, claim) && fields.Map(volume.Object, "spec", "claimRef") != nil {
+			return nil, nil // bound to another claim
+		}
+		return volume, nil
+	}
+	waits := storageclass.WaitsForConsumer(class)
+	if volume := bestVolume(c, claim); volume != nil && (!waits || refersTo(volume, claim)) {
+		return volume, nil
+	}
+	if waits && fields.Annotation(claim, storageclass.SelectedNode) == "" {
+		return nil, nil // the scheduler selects a Node, or reserves a volume
+	}
+	if provisioner := provisionerOf(class); provisioner != "" {
+		return provision(c, claim, class, provisioner)
+	}
+	return nil, nil
+}
+
+// provisionerOf returns who provisions volumes of a class, "" if nobody does.
+func provisionerOf(class *unstructured.Unstructured) string {
+	if class == nil || fields.String(class.Object, "provisioner") == noProvisioner {
+		return ""
+	}
+	return fields.String(class.Object, "provisioner")
+}
+
+// bestVolume returns the volume that is reserved for a claim, or else the smallest one that fits
+// and is free.
+func bestVolume(c control.Call, claim *unstructured.Unstructured) (best *unstructured.Unstructured) {
+	for _, v := range c.Cache.List(kinds.PersistentVolume, "") {
+		free := fields.Map(v.Object, "spec", "claimRef") == nil
+		switch {
+		case fields.IsTerminating(v), !free && !refersTo(v, claim), !fitsClaim(v, claim):
+		case !free:
+			return v
+		case best == nil || storageOf(v.Object, "spec", "capacity") < storageOf(best.Object, "spec", "capacity"):
+			best = v
+		}
+	}
+	return best
+}
+
+func fitsClaim(volume, claim *unstructured.Unstructured) bool {
+	mode := func(obj *unstructured.Unstructured) string {
+		return cmp.Or(fields.String(obj.Object, "spec", "volumeMode"), "Filesystem")
+	}
+	class := func(obj *unstructured.Unstructured) string {
+		return fields.String(obj.Object, "spec", "storageClassName")
+	}
+	offered := fields.Slice(volume.Object, "spec", "accessModes")
+	for _, m := range fields.Slice(claim.Object, "spec", "accessModes") {
+		if !slices.ContainsFunc(offered, func(o any) bool { return patch.Equal(o, m) }) {
+			return false
+		}
+	}
+	selector := fields.Map(claim.Object, "spec", "selector")
+	return class(volume) == class(claim) && mode(volume) == mode(claim) &&
+		(selector == nil || selectors.Read(selector).Matches(volume)) &&
+		storageOf(volume.Object, "spec", "capacity") >= storageOf(claim.Object, "spec", "resources", "requests")
+}
+
+// storageOf returns the bytes of storage among quantities.
+func storageOf(m map[string]any, path ...string) int64 {
+	return resources.Parse(fields.Map(m, path...))["storage"]
+}
+
+// refersTo reports whether a volume is bound to a claim, or reserved for it.
+func refersTo(volume, claim *unstructured.Unstructured) bool {
+	ref := fields.Map(volume.Object, "spec", "claimRef")
+	uid := fields.String(ref, "uid")
+	return fields.String(ref, "name") == claim.GetName() && fields.String(ref, "namespace") == claim.GetNamespace() &&
+		(uid == "" || uid == string(claim.GetUID()))
+}
+
+func claimRef(claim *unstructured.Unstructured) map[string]any {
+	return map[string]any{
+		"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": claim.GetNamespace(), "name": claim.GetName(),
+		"uid": string(claim.GetUID()), "resourceVersion": claim.GetResourceVersion(),
+	}
+}
+
+// provision creates a volume for a claim.
+func provision(c control.Call, claim, class *unstructured.Unstructured, provisioner string) (*unstructured.Unstructured, error) {
+	v := control.NewObject(kinds.PersistentVolume, "", "pvc-"+string(claim.GetUID()))
+	control.Metadata(v)["annotations"] = map[string]any{provisionedByKey: provisioner}
+	spec := fields.Map(claim.Object, "spec")
+	size := fields.Map(spec, "resources", "requests")["storage"]
+	v.Object["spec"] = map[string]any{
+		"accessModes":                   slices.Clone(fields.Slice(spec, "accessModes")),
+		"capacity":                      map[string]any{"storage": fmt.Sprint(size)},
+		"claimRef":                      claimRef(claim),
+		"csi":                           map[string]any{"driver": provisioner, "volumeHandle": v.GetName()},
+		"persistentVolumeReclaimPolicy": cmp.Or(fields.String(class.Object, "reclaimPolicy"), "Delete"),
+		"storageClassName":              class.GetName(),
+		"volumeMode":                    cmp.Or(fields.String(spec, "volumeMode"), "Filesystem"),
+	}
+	created, err := c.Create(v)
+	if apierrors.IsAlreadyExists(err) {
+		return c.Cache.Get(kinds.PersistentVolume, control.NameOf(v)), nil
+	}
+	return created, err
+}
+
+// bindClaim binds both sides: first the volume, so that no other claim gets it.
+func bindClaim(c control.Call, claim, volume *unstructured.Unstructured) error {
+	if fields.String(volume.Object, "spec", "claimRef", "uid") != string(claim.GetUID()) {
+		bound, err := c.MergePatch(volume, map[string]any{
+			"metadata": map[string]any{"annotations": map[string]any{boundByKey: "yes"}},
+			"spec":     map[string]any{"claimRef": claimRef(claim)},
+		})
+		if err != nil {
+			return err
+		}
+		volume = bound
+	}
+	if fields.Annotation(claim, bindCompletedKey) == "" || fields.String(claim.Object, "spec", "volumeName") == "" {
+		annotations := map[string]any{bindCompletedKey: "yes"}
+		if fields.String(claim.Object, "spec", "volumeName") == "" {
+			annotations[boundByKey] = "yes"
+		}
+		if p := fields.Annotation(volume, provisionedByKey); p != "" {
+			annotations[provisionerKey], annotations[oldProvisioner] = p, p
+		}
+		bound, err := c.MergePatch(claim, map[string]any{
+			"metadata": map[string]any{"annotations": annotations}, "spec": map[string]any{"volumeName": volume.GetName()},
+		})
+		if err != nil {
+			return err
+		}
+		claim = bound
+	}
+	return c.WriteStatus(claim, claimStatus(volume))
+}
+
+// claimStatus returns the status of a claim that is bound.
+func claimStatus(volume *unstructured.Unstructured) control.Status {
+	status := control.Status{"phase": "Bound"}
+	if modes := fields.Slice(volume.Object, "spec", "accessModes"); len(modes) > 0 {
+		status["accessModes"] = slices.Clone(modes)
+	}
+	if capacity := fields.Map(volume.Object, "spec", "capacity"); len(capacity) > 0 {
+		status["capacity"] = maps.Clone(capacity)
+	}
+	return status
+}
+
+func reconcileVolume(c control.Call, volume *unstructured.Unstructured) (reconcile.Result, error) {
+	phase := volumePhase(c, volume)
+	if phase == "Released" && !fields.IsTerminating(volume) && fields.String(volume.Object, "spec", "persistentVolumeReclaimPolicy") == "Delete" {
+		return reconcile.Result{}, c.Delete(volume)
+	}
+	status := control.Status{"phase": phase, "lastPhaseTransitionTime": c.Timestamp()}
+	old := fields.Map(volume.Object, "status")
+	if since, ok := old["lastPhaseTransitionTime"]; ok && fields.String(old, "phase") == phase {
+		status["lastPhaseTransitionTime"] = since
+	}
+	return reconcile.Result{}, c.WriteStatus(volume, status)
+}
+
+func volumePhase(c control.Call, volume *unstructured.Unstructured) string {
+	ref := fields.Map(volume.Object, "spec", "claimRef")
+	if fields.String(ref, "uid") == "" {
+		return "Available"
+	}
+	name := types.NamespacedName{Namespace: fields.String(ref, "namespace"), Name: fields.String(ref, "name")}
+	claim := c.Cache.Get(kinds.PersistentVolumeClaim, name)
+	if claim == nil || !refersTo(volume, claim) {
+		return "Released"
+	}
+	return "Bound"
+}

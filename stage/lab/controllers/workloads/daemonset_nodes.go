@@ -1,0 +1,44 @@
+package workloads
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/internal/patch"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/control"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/pods"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/scheduling"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+)
+
+// affectedByNode returns the DaemonSets to look at because of a Node that is new, or whose labels or
+// taints have changed: those that are for it and have no Pod there, those that are not and have one,
+// and those that count Pods on wrong Nodes. A Node that is gone affects none.
+func affectedByNode(c *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
+	if ch.New == nil || ch.Old != nil && sameNode(ch.Old, ch.New) {
+		return nil
+	}
+	has := map[types.UID]bool{}
+	for _, p := range c.By(pods.ByNode, ch.New.GetName()) {
+		has[control.ControllerUID(p)] = true
+	}
+	for _, set := range c.List(kinds.DaemonSet, "") {
+		n := daemonNodeOf(ch.New, scheduling.NewPodInfo(daemonPod(set).Unstructured))
+		scheduled := has[set.GetUID()]
+		misscheduled := fields.Int64(set.Object, 0, "status", "numberMisscheduled") > 0
+		if n.shouldRun && !scheduled || scheduled && (!n.shouldContinueToRun || misscheduled) {
+			names = append(names, control.NameOf(set))
+		}
+	}
+	return names
+}
+
+// sameNode reports whether nothing changed that matters to DaemonSets.
+func sameNode(a, b *unstructured.Unstructured) bool {
+	labelsA, labelsB := fields.Map(a.Object, "metadata", "labels"), fields.Map(b.Object, "metadata", "labels")
+	return patch.Equal(labelsA, labelsB) && slices.Equal(scheduling.Taints(a), scheduling.Taints(b))
+}

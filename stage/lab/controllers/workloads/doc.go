@@ -1,0 +1,25 @@
+// Package workloads has the controllers of Deployments, ReplicaSets, ReplicationControllers,
+// StatefulSets and DaemonSets, as those of kube-controller-manager.
+//
+// # Usage
+//
+// The controllers are values for a loop of package stage/reconcile, and part of controllers.All:
+//
+//	loop := reconcile.NewLoop(cluster, reconcile.Options{}, workloads.Deployments(), workloads.ReplicaSets())
+//
+// A Deployment needs the controller of ReplicaSets beside its own. A DaemonSet needs a scheduler,
+// which binds its Pods.
+//
+// # Determinism
+//
+// The controllers draw nothing at random; the names and uids of what they create come from the
+// cluster.
+//
+// # Concurrency
+//
+// The functions are safe for concurrent use. The controllers that they return belong to one loop.
+//
+// # Compatibility
+//
+// What differs from Kubernetes 1.36 is in the table of package stage/lab/controllers.
+package workloads

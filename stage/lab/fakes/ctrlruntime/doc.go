@@ -1,0 +1,41 @@
+// Package ctrlruntime has a client of controller-runtime that reads and writes a cluster in memory:
+// usually that of a lab, in which workload controllers and Stages react.
+//
+// # Usage
+//
+//	lab := stagetest.New(t, stagetest.LabOptions{})
+//	c := ctrlruntime.New(lab.Cluster(), ctrlruntime.Options{Scheme: scheme})
+//
+//	r := &WebsiteReconciler{Client: c}
+//	_, err := r.Reconcile(ctx, req) // makes a Deployment
+//	lab.WaitCurrent()
+//	_, err = r.Reconcile(ctx, req) // sees it
+//
+// [Controller] makes the lab call a reconciler when objects that it watches change, and when it
+// asks to be called again:
+//
+//	operator := ctrlruntime.Controller(r, websites, deployments)
+//	lab := stagetest.New(t, stagetest.LabOptions{Controllers: []reconcile.Controller{operator}})
+//
+// A hunt of package stage/lab/hunt crashes reconcilers, and lets their caches lag: [Client] and [APIReader]
+// are those of its processes, and [Setup] runs SetupWithManager as it is.
+//
+// # The fake client
+//
+// Tests can keep controller-runtime's fake client: [Funcs] sends its requests to the lab.
+// WithObjectTracker is no alternative, because the fake client wraps the given tracker in one of
+// its own, which implements versions, status, deletion and patches itself and passes none of them
+// on: a write to the status arrives as a write to the whole object, and there are two
+// resourceVersions. Interceptors (client/interceptor.NewClient) can wrap both clients.
+//
+// # Compatibility
+//
+// Package stage/memory answers the requests as an API server does. The client has no cache: it
+// reads the current objects. Field selectors are those of an API server and those of
+// Options.Indexes. Subresources are status, and scale, eviction and binding of the kinds that have
+// them.
+//
+// # Concurrency
+//
+// A client is safe for concurrent use, also in a testing/synctest bubble.
+package ctrlruntime

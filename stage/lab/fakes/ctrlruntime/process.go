@@ -1,0 +1,40 @@
+package ctrlruntime
+
+import (
+	"cmp"
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
+	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/internal/server"
+)
+
+// Client returns the client of a process of a hunt, as a manager's GetClient does: what it reads is
+// what the process has seen, and faults strike its writes. A kind that is read is watched from then
+// on, as by the cache of a manager. It must not be used from several goroutines at once.
+func Client(p *hunt.Process, o Options) client.WithWatch {
+	return &conn{cached: true, server: server.Server{Cluster: p, Scheme: cmp.Or(o.Scheme, clientgoscheme.Scheme)}, indexes: o.Indexes}
+}
+
+// APIReader returns a reader of the cluster as it is, as a manager's GetAPIReader does. Once the
+// process has crashed it answers with errors.
+func APIReader(p *hunt.Process, o Options) client.Reader {
+	return &conn{server: server.Server{Cluster: exact{p}, Scheme: cmp.Or(o.Scheme, clientgoscheme.Scheme)}, indexes: o.Indexes}
+}
+
+// exact reads past the views of a process.
+type exact struct{ *hunt.Process }
+
+func (e exact) Get(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error) {
+	return e.Live().Get(ctx, kind, name)
+}
+
+func (e exact) List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	return e.Live().List(ctx, kind, namespace, o)
+}

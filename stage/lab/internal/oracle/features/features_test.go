@@ -1,0 +1,121 @@
+package features
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/features"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+// plain are the kinds that hold data for people and programs: nothing in a control plane acts on
+// them but as the kinds that refer to them say.
+var plain = []string{"ConfigMap", "Secret", "Event", "Lease", "Endpoints", "EndpointSlice", "ServiceAccount", "PodTemplate", "ControllerRevision", "IPAddress"}
+
+// TestEveryFieldHasARow walks the Go types of the kinds in the table. A field has a row of its own,
+// or one above it, or its fields have.
+func TestEveryFieldHasARow(t *testing.T) {
+	for _, k := range features.Kinds() {
+		paths := map[string]bool{}
+		for _, row := range k.Rows {
+			paths[row.Path] = true
+		}
+		if len(k.Rows) == 1 && paths[""] {
+			continue
+		}
+		w := walk{rows: paths, met: map[string]bool{}}
+		w.fields("", typeOf(t, k.GroupVersionKind))
+		require.Empty(t, w.missing, "%s: fields without a row", k.Kind)
+		for path := range paths {
+			require.True(t, path == "" || w.met[path] || isOlder(path), "%s has no field %s", k.Kind, path)
+		}
+	}
+}
+
+// isOlder reports whether a row is for a field of another minor of Kubernetes than that of this
+// module.
+func isOlder(path string) bool {
+	return slices.Contains([]string{"spec.schedulingGroup", "spec.workloadRef", "spec.scheduling", "spec.jobTemplate.spec.scheduling", "spec.podPreemptionPolicy", "spec.preventPodSchedulingIfMissing"}, path)
+}
+
+// TestEveryKindHasRows holds that all kinds of a cluster in memory are in the table, or plain.
+func TestEveryKindHasRows(t *testing.T) {
+	known := map[schema.GroupVersionKind]bool{}
+	for _, k := range features.Kinds() {
+		require.False(t, known[k.GroupVersionKind], k.Kind)
+		known[k.GroupVersionKind] = true
+	}
+	for _, k := range memory.New(memory.Options{}).Kinds() {
+		require.True(t, known[k.GroupVersionKind] || slices.Contains(plain, k.Kind), "%s has no rows", k.GroupVersionKind)
+	}
+}
+
+func typeOf(t *testing.T, kind schema.GroupVersionKind) reflect.Type {
+	if kind.Kind == "CustomResourceDefinition" {
+		return reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]()
+	}
+	found := scheme.Scheme.KnownTypes(kind.GroupVersion())[kind.Kind]
+	require.NotNil(t, found, kind)
+	return found
+}
+
+// A walk goes through the fields of a type.
+type walk struct {
+	rows    map[string]bool
+	met     map[string]bool // rows that are about a field
+	missing []string
+}
+
+// fields walks the fields of a struct.
+func (w *walk) fields(at string, of reflect.Type) {
+	for i := range of.NumField() {
+		f := of.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Name == "ObjectMeta" && at == "" || f.Name == "TypeMeta":
+		case strings.Contains(options, "inline") || name == "" && f.Anonymous:
+			w.fields(at, f.Type)
+		default:
+			w.field(at+name, f.Type)
+		}
+	}
+}
+
+// field walks one field: it has a row, or its own fields have.
+func (w *walk) field(path string, of reflect.Type) {
+	for of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	if w.rows[path] {
+		w.met[path] = true
+		if path == "status" && of.Kind() == reflect.Struct { // some of its fields may have rows of their own
+			(&walk{rows: w.rows, met: w.met}).fields("status.", of)
+		}
+		return
+	}
+	if of.Kind() == reflect.Slice {
+		of, path = of.Elem(), path+"[]"
+	}
+	hasMore := slices.ContainsFunc(keys(w.rows), func(row string) bool { return strings.HasPrefix(row, path+".") })
+	if of.Kind() != reflect.Struct || !hasMore {
+		if path != "status" {
+			w.missing = append(w.missing, path)
+		}
+		return
+	}
+	w.fields(path+".", of)
+}
+
+func keys(m map[string]bool) (all []string) {
+	for k := range m {
+		all = append(all, k)
+	}
+	return all
+}

@@ -1,0 +1,88 @@
+package stagetest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/admission"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/features"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+// A logger is what a T has besides, if it is a *testing.T or GinkgoT().
+type logger interface {
+	Cleanup(func())
+	Logf(format string, args ...any)
+	Errorf(format string, args ...any)
+}
+
+// NotModelled returns what objects of the lab have asked for so far that Kubernetes' control plane
+// does and the lab does not, once for each kind and field. FEATURES.md lists what it knows of. It is
+// logged at the end of the test, or fails it, see LabOptions.Strict.
+func (l *Lab) NotModelled() []features.Use {
+	l.dropping.Lock()
+	defer l.dropping.Unlock()
+	if l.options.Quiet {
+		return nil
+	}
+	for _, obj := range l.dropped {
+		l.features.Observe(obj.GroupVersionKind(), obj, true)
+	}
+	l.dropped = nil
+	return l.features.Uses()
+}
+
+// admit is the admission of the lab. It remembers objects with a field that is dropped there, which
+// nobody sees afterwards. It is called by those who write, in any goroutine.
+func (l *Lab) admit(v *memory.Review) error {
+	given := maps.Clone(v.New.Object)
+	if err := admission.DropFields(v); err != nil {
+		return err
+	}
+	if v.Kind == statefulSet && !l.options.Quiet && !object.DeepEqual(given["spec"], v.New.Object["spec"]) {
+		l.dropping.Lock()
+		l.dropped = append(l.dropped, &unstructured.Unstructured{Object: given})
+		l.dropping.Unlock()
+	}
+	if !l.runs("pvc-protection") {
+		return admission.AdmitUnprotected(v)
+	}
+	return admission.Admit(v)
+}
+
+var statefulSet = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}
+
+// reportFeatures begins to observe what objects ask for.
+func (l *Lab) reportFeatures() error {
+	if l.options.Quiet {
+		return nil
+	}
+	names := []string{} // not nil, which would mean that all run
+	for _, c := range l.options.Controllers {
+		names = append(names, c.Name)
+	}
+	l.features = features.NewReport(features.Options{Controllers: names, Played: func(kind schema.GroupVersionKind) bool { return slices.Contains(l.set.Kinds(), kind) }})
+	if t, ok := l.t.(logger); ok {
+		t.Cleanup(func() { l.logFeatures(t) })
+	}
+	return l.features.Watch(l.sim.On)
+}
+
+func (l *Lab) logFeatures(t logger) {
+	var lines []string
+	for _, u := range l.NotModelled() {
+		lines = append(lines, u.String())
+	}
+	switch text := strings.Join(lines, "\n"); {
+	case len(lines) == 0:
+	case l.options.Strict:
+		t.Errorf("stagetest: objects ask for what the lab does not model:\n%s", text)
+	default:
+		t.Logf("stagetest: objects ask for what the lab does not model:\n%s", text)
+	}
+}

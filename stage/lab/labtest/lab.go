@@ -1,0 +1,260 @@
+package stagetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/autoscaling"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/features"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/kubelet"
+	"github.com/stagecraft-go/stagecraft/stage/lab/defaults"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/presets"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+	"github.com/stagecraft-go/stagecraft/stage/simulation"
+	"github.com/stagecraft-go/stagecraft/stage/lab/validation"
+)
+
+// T is what a [Lab] needs of a *testing.T. Ginkgo's GinkgoT() implements it too.
+type T = kstatustest.T
+
+// LabOptions of [New]. The zero value is the default.
+type LabOptions struct {
+	// Seed decides all draws, uids and generated names.
+	Seed uint64
+	// Start is the virtual time at which the lab begins. Default 2006-01-02T15:04:05Z.
+	Start time.Time
+	// Nodes is the number of nodes, each for 110 Pods with 32 CPUs and 256Gi of memory. Default 3;
+	// -1: no nodes.
+	Nodes int
+	// Stages are played in addition to preset NodeFast; if they are for Pods, they are played in
+	// addition to PodFast instead of the kubelets. For Pods or Nodes OnlyStages is what is wanted
+	// nearly always.
+	Stages []stage.Source
+	// OnlyStages leaves NodeFast, PodFast and the kubelets out: the Stages have to play Nodes and Pods themselves.
+	OnlyStages bool
+	// Compile are the options with which the Stages are compiled.
+	Compile stage.Options
+	// Controllers run in addition to those of the function Controllers.
+	Controllers []reconcile.Controller
+	// OnlyControllers leaves those out.
+	OnlyControllers bool
+	// Kinds are kinds in addition to those that package memory knows. CustomResourceDefinitions can
+	// be applied instead, unless Stages or controllers are for their kinds: then put them into
+	// Definitions.
+	Kinds       []memory.Kind
+	Definitions []*unstructured.Unstructured
+	// Kubelets are the options of the kubelets that do what Pods say, see package kubelet.
+	Kubelets kubelet.Options
+	// NoEvents leaves out the Events that controllers and kubelets record, as those of a cluster do.
+	NoEvents bool
+	// Timing is how long things take. Nil: nothing takes time but what Pods and Stages say. See
+	// simulation.ClusterLike. What is under way ends with the test, if T has a method Cleanup;
+	// otherwise call Close of Lab.Simulation.
+	Timing *simulation.Timing
+	// GarbageCollection is how long garbage collection takes. Nil: no time; it happens with the
+	// write that calls for it.
+	GarbageCollection *simulation.GarbageCollection
+	// Metrics are what HorizontalPodAutoscalers see. Default autoscaling.FromAnnotations.
+	Metrics autoscaling.Metrics
+	// Failures make random objects fail.
+	Failures []Failure
+	// Strict fails the test at its end if objects asked for what is not modelled, see
+	// [Lab.NotModelled]. Default: it is logged.
+	Strict bool
+	// Quiet does without the look at what objects ask for: [Lab.NotModelled] returns nothing.
+	Quiet bool
+	// Timeout is how much virtual time Settle and WaitCurrent let pass at most. Default 1h.
+	Timeout time.Duration
+	// Sync lets other goroutines that use the cluster, such as informers, react. It is called
+	// before the lab looks for what is due next, with 0, and when virtual time passes, with the
+	// duration. Default: nothing. In a testing/synctest bubble, with Start: time.Now(), it is
+	//
+	//	func(d time.Duration) { time.Sleep(d); synctest.Wait() }
+	Sync func(time.Duration)
+}
+
+// A Lab is a cluster in memory with nodes. Workload controllers, a scheduler and Stages run on it
+// in virtual time, and behave as on a real cluster. Errors fail the test. A Lab must not be used
+// from several goroutines at once; its cluster may be, see LabOptions.Sync.
+type Lab struct {
+	t         T
+	options   LabOptions
+	base      *Base // nil: none
+	set       *stage.Set
+	sim       *simulation.Simulation
+	features  *features.Report
+	dropping  sync.Mutex                   // guards dropped
+	dropped   []*unstructured.Unstructured // objects with fields that the API server drops
+	applied   []reference
+	held      map[reference]types.UID     // objects that Drive holds in a state
+	decided   map[types.UID]bool          // whether it was decided if a failure happens to them
+	occupants map[objectSlot]int          // how many objects have been in a slot
+	failed    map[int]int                 // how many objects failed, by the place in LabOptions.Failures
+	streaks   map[types.UID]failureStreak // by the uid of the owner
+	// of Stages and controllers
+	errors []error
+}
+
+// New returns a lab with ready nodes, the namespaces default, kube-system, kube-public and
+// kube-node-lease, and a default StorageClass that binds claims at once. Objects in other namespaces
+// are refused until these exist, and workloads without a template of Pods or a selector that matches
+// it. Stages with faults fail the test.
+func New(t T, o LabOptions) *Lab {
+	t.Helper()
+	return newLab(t, o, nil)
+}
+
+func newLab(t T, o LabOptions, base *Base) *Lab {
+	t.Helper()
+	if o.Timeout == 0 {
+		o.Timeout = time.Hour
+	}
+	if o.Nodes == 0 {
+		o.Nodes = 3
+	}
+	if !o.OnlyStages && base == nil {
+		o.Stages = append([]stage.Source{presets.NodeFast(), presets.PodFast()}, o.Stages...)
+	}
+	l := &Lab{t: t, options: o, base: base, held: map[reference]types.UID{}, decided: map[types.UID]bool{}, occupants: map[objectSlot]int{}, failed: map[int]int{}, streaks: map[types.UID]failureStreak{}}
+	l.must(l.addDefaultControllers())
+	l.must(l.start())
+	return l
+}
+
+func (l *Lab) start() error {
+	if err := l.simulate(); err != nil {
+		return err
+	}
+	if t, ok := l.t.(interface{ Cleanup(func()) }); ok {
+		t.Cleanup(l.sim.Close)
+	}
+	if err := l.reportFeatures(); err != nil {
+		return err
+	}
+	if err := l.expectFailures(); err != nil {
+		return err
+	}
+	if l.base == nil {
+		if err := l.createInitialObjects(); err != nil {
+			return err
+		}
+	}
+	return l.sim.Advance(context.Background(), 0)
+}
+
+// simulate compiles the Stages and makes the simulation.
+func (l *Lab) simulate() (err error) {
+	var from *memory.Cluster
+	if l.base != nil {
+		l.set, from = l.base.set.WithEnv(l.options.Compile.Env), l.base.cluster
+	} else if l.set, err = stage.Compile(l.options.Compile, l.options.Stages...); err != nil {
+		return l.explainDefaults(err)
+	}
+	l.sim, err = simulation.New(l.set, simulation.Options{
+		Seed: l.options.Seed, Start: l.options.Start, Kinds: l.options.Kinds, Definitions: l.options.Definitions, From: from,
+		Strict: true, Hooks: []memory.Hooks{defaults.Hooks(), validation.Hooks(), {Name: "admission", Review: l.admit}},
+		Filter: l.isPlayed, Kubelet: l.kubelet(), Trace: l.traceStage, Controllers: l.controllersExceptHeld(), Timing: l.options.Timing, GarbageCollection: l.options.GarbageCollection,
+		Reconcile: reconcile.Options{Trace: l.traceReconcile, Events: !l.options.NoEvents},
+	})
+	return err
+}
+
+// explainDefaults adds to the faults of Stages that some of them are the defaults.
+func (l *Lab) explainDefaults(err error) error {
+	if l.options.OnlyStages {
+		return err
+	}
+	return fmt.Errorf("%w\n(LabOptions.Stages are played together with presets NodeFast and PodFast, unless OnlyStages is set)", err)
+}
+
+// addDefaultControllers refuses a controller that is one of the defaults.
+func (l *Lab) addDefaultControllers() error {
+	if l.options.OnlyControllers {
+		return nil
+	}
+	defaults := append(defaultControllers(controllers.Options{Autoscaling: autoscaling.Options{Metrics: l.options.Metrics}}), l.podKubelets()...)
+	for _, c := range l.options.Controllers {
+		if slices.ContainsFunc(defaults, func(d reconcile.Controller) bool { return d.Name == c.Name }) {
+			return fmt.Errorf("controller %q would run twice: LabOptions.Controllers run together with stagetest.Controllers(), unless OnlyControllers is set", c.Name)
+		}
+	}
+	l.options.Controllers = append(defaults, l.options.Controllers...)
+	return nil
+}
+
+// createInitialObjects creates the namespaces, the StorageClass and the nodes.
+func (l *Lab) createInitialObjects() error {
+	var objs []string
+	for _, name := range []string{"default", "kube-system", "kube-public", "kube-node-lease"} {
+		objs = append(objs, fmt.Sprintf(namespace, name))
+	}
+	objs = append(objs, storageClass)
+	for i := range l.options.Nodes {
+		objs = append(objs, fmt.Sprintf(node, i+1))
+	}
+	for _, text := range objs {
+		if err := l.sim.Cluster().Load(context.Background(), []byte(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	namespace    = `{apiVersion: v1, kind: Namespace, metadata: {name: %s}}`
+	storageClass = `{apiVersion: storage.k8s.io/v1, kind: StorageClass, provisioner: stagetest, volumeBindingMode: Immediate, reclaimPolicy: Delete,
+  metadata: {name: standard, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}}`
+	node = `{apiVersion: v1, kind: Node, metadata: {name: node-%d}, status: {
+  allocatable: {cpu: "32", memory: 256Gi, ephemeral-storage: 1Ti, pods: "110"}, capacity: {cpu: "32", memory: 256Gi, ephemeral-storage: 1Ti, pods: "110"}}}`
+)
+
+// Cluster returns the API server of the lab, for the code under test.
+func (l *Lab) Cluster() *memory.Cluster { return l.sim.Cluster() }
+
+// Simulation returns the simulation of the lab, for example to call functions at a time or on an
+// event.
+func (l *Lab) Simulation() *simulation.Simulation { return l.sim }
+
+// Now returns the virtual time.
+func (l *Lab) Now() time.Time { return l.sim.Now() }
+
+func (l *Lab) must(err error) {
+	l.t.Helper()
+	if err != nil {
+		l.t.Fatalf("stagetest: %v", err)
+	}
+}
+
+// A tracedError is an error of a Stage or a controller, with a text that names the object.
+type tracedError struct {
+	text string
+	err  error
+}
+
+func (f tracedError) Error() string { return f.text }
+
+func (f tracedError) Unwrap() error { return f.err }
+
+func (l *Lab) traceStage(e stage.TraceEvent) {
+	if e.Err != nil {
+		l.errors = append(l.errors, tracedError{e.String(), e.Err})
+	}
+}
+
+// traceReconcile keeps the errors of controllers, except conflicts, which the next try resolves.
+func (l *Lab) traceReconcile(e reconcile.TraceEvent) {
+	if e.Err != nil && !apierrors.IsConflict(e.Err) {
+		l.errors = append(l.errors, tracedError{e.String(), e.Err})
+	}
+}

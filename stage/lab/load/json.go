@@ -1,0 +1,140 @@
+package load
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/stagecraft-go/stagecraft/internal/jq"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/lines"
+)
+
+// ReadJSON reads a table that is one JSON array of objects, on as many lines as it likes. Values that
+// are neither numbers nor text nor booleans are left out: Columns.Cells reaches into them. Skip and
+// Header are not used. A Row's line is that on which its object begins. Errors are [*TraceError]s with
+// the name file; the first 100 of them and the number of the others are joined. A line has at most
+// 16 MiB.
+func ReadJSON(file string, r io.Reader, c Columns) ([]Row, error) {
+	t := newTable(file, c)
+	t.nested = true
+	in := &lineCounter{from: lines.Limit(r)}
+	d := json.NewDecoder(in)
+	if first, err := d.Token(); err != nil || first != json.Delim('[') {
+		t.fault(1, "", errors.New("want a JSON array of objects"))
+		return t.done()
+	}
+	for d.More() {
+		var text json.RawMessage
+		if err := d.Decode(&text); err != nil {
+			t.fault(in.lineOf(d.InputOffset()+syntaxErrorIn(d, err)), "", err)
+			return t.done()
+		}
+		t.addJSON(in.lineOf(d.InputOffset()-int64(len(text))), text)
+	}
+	if _, err := d.Token(); err != nil {
+		t.fault(in.lineOf(d.InputOffset()), "", err)
+	} else if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		t.fault(in.lineOf(d.InputOffset()), "", errors.New("want nothing behind the array"))
+	}
+	return t.done()
+}
+
+// syntaxErrorIn returns where in the value that a decoder could not read the fault is: the Offset of its
+// own error leaves out what lies between values.
+func syntaxErrorIn(d *json.Decoder, err error) int64 {
+	fault := new(json.SyntaxError)
+	rest, _ := io.ReadAll(d.Buffered())
+	if !errors.As(err, &fault) || !errors.As(json.Unmarshal(rest, new(any)), &fault) {
+		return 0
+	}
+	return fault.Offset - 1
+}
+
+// A lineCounter knows on which lines bytes are that were read from it, if it is asked in their order.
+type lineCounter struct {
+	from   io.Reader
+	read   int64
+	ends   []int64 // of lines that were read and not asked for yet
+	passed int
+}
+
+func (c *lineCounter) Read(p []byte) (int, error) {
+	n, err := c.from.Read(p)
+	for at := 0; at < n; at++ {
+		end := bytes.IndexByte(p[at:n], '\n')
+		if end < 0 {
+			break
+		}
+		at += end
+		c.ends = append(c.ends, c.read+int64(at))
+	}
+	c.read += int64(n)
+	return n, err
+}
+
+func (c *lineCounter) lineOf(offset int64) int {
+	n, _ := slices.BinarySearch(c.ends, offset)
+	c.ends, c.passed = c.ends[n:], c.passed+n
+	return c.passed + 1
+}
+
+// A cell is a column of Columns.Cells.
+type cell struct {
+	column  string
+	program *jq.Program
+}
+
+// compileCells compiles the expressions of Columns.Cells, by the names of their columns.
+func (t *traceReader) compileCells() {
+	for _, name := range slices.Sorted(maps.Keys(t.columns.Cells)) {
+		p, err := jq.Compile(t.columns.Cells[name], jq.Options{})
+		if err != nil {
+			t.fault(1, name, err)
+			continue
+		}
+		t.cells = append(t.cells, cell{name, p})
+	}
+}
+
+// addCells adds the columns of Columns.Cells that an object has.
+func (t *traceReader) addCells(line int, text []byte, fields map[string]string) {
+	if len(t.cells) == 0 {
+		return
+	}
+	var object map[string]any
+	if err := json.Unmarshal(text, &object); err != nil {
+		t.fault(line, "", err)
+		return
+	}
+	in := &jq.Input{}
+	for _, c := range t.cells {
+		in.Reset(object, time.Time{})
+		v, err := c.value(in)
+		if err != nil {
+			t.fault(line, c.column, err)
+		} else if !t.empty(v) {
+			fields[c.column] = v
+		}
+	}
+}
+
+// value is the text of the only output, "" if there is none or null.
+func (c cell) value(in *jq.Input) (string, error) {
+	out, err := c.program.Run(in)
+	if err != nil || len(out) == 0 {
+		return "", err
+	}
+	if len(out) > 1 {
+		return "", fmt.Errorf("has %d values, want one", len(out))
+	}
+	raw, err := json.Marshal(out[0])
+	if err != nil {
+		return "", err
+	}
+	return scalar(raw)
+}
