@@ -6,16 +6,16 @@ replace (
 	github.com/stagecraft-go/stagecraft => ../..
 	github.com/stagecraft-go/stagecraft/internal/dev/e2e => ../../internal/dev/e2e
 	github.com/stagecraft-go/stagecraft/kstatus/cliutils => ../../kstatus/cliutils
-	github.com/stagecraft-go/stagecraft/stage/lab/apiserver => ../../stage/lab/apiserver
 	github.com/stagecraft-go/stagecraft/stage/kube => ../../stage/kube
+	github.com/stagecraft-go/stagecraft/stage/lab => ../../stage/lab
 )
 
 require (
 	github.com/go-logr/logr v1.4.4
 	github.com/stagecraft-go/stagecraft v0.0.0
 	github.com/stagecraft-go/stagecraft/internal/dev/e2e v0.0.0
-	github.com/stagecraft-go/stagecraft/stage/lab/apiserver v0.0.0
 	github.com/stagecraft-go/stagecraft/stage/kube v0.0.0
+	github.com/stagecraft-go/stagecraft/stage/lab v0.0.0
 	github.com/stretchr/testify v1.12.1
 	k8s.io/apimachinery v0.37.2
 	k8s.io/client-go v0.37.2

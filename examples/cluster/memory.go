@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 // serveMemory serves a cluster in memory, with its nodes, scheduler, controllers and kubelets, until
 // ctx is done. It prints how a shell finds it.
 func serveMemory(ctx context.Context, o options, stdout io.Writer) error {
 	start := &starting{}
-	lab := stagetest.New(start, stagetest.LabOptions{Nodes: o.nodes, Start: time.Now()})
+	lab := labtest.New(start, labtest.Options{Nodes: o.nodes, Start: time.Now()})
 	if start.err != nil {
 		return start.err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 // TestTheChartComesUp plays an installation: Pods take their seconds to start, the StatefulSet
@@ -17,12 +17,12 @@ import (
 func TestTheChartComesUp(t *testing.T) {
 	chart, err := os.ReadFile("testdata/chart.yaml")
 	require.NoError(t, err)
-	lab := stagetest.New(t, stagetest.LabOptions{OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()}})
+	lab := labtest.New(t, labtest.Options{OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()}})
 	began := lab.Now()
 	lab.Apply(string(chart))
 	lab.WaitCurrent()
 	require.Less(t, lab.Now().Sub(began), 2*time.Minute)
 
-	stagetest.RequireCurrent(t, lab.Get("v1", "PersistentVolumeClaim", "data-shop-db-1"))
+	labtest.RequireCurrent(t, lab.Get("v1", "PersistentVolumeClaim", "data-shop-db-1"))
 	require.Contains(t, lab.Get("v1", "Service", "shop").Object["status"], "loadBalancer")
 }

@@ -11,13 +11,13 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/examples/testing/website"
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 // TestAVersionThatCrashesIsTakenBack: each Pod of v2 crashes again and again.
 func TestAVersionThatCrashesIsTakenBack(t *testing.T) {
 	ofV2 := labels.SelectorFromSet(labels.Set{"version": "v2"})
-	lab, c := newLab(t, stagetest.Failure{State: kstatustest.CrashLoopBackOff, Rate: 1, Selector: ofV2})
+	lab, c := newLab(t, labtest.Failure{State: kstatustest.CrashLoopBackOff, Rate: 1, Selector: ofV2})
 	lab.Apply(site)
 	lab.WaitCurrent()
 	lab.Apply(strings.Replace(site, "version: v1", "version: v2", 1))

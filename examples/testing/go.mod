@@ -4,12 +4,12 @@ go 1.26.0
 
 replace (
 	github.com/stagecraft-go/stagecraft => ../..
-	github.com/stagecraft-go/stagecraft/stage/lab/fakes => ../../stage/lab/fakes
+	github.com/stagecraft-go/stagecraft/stage/lab => ../../stage/lab
 )
 
 require (
 	github.com/stagecraft-go/stagecraft v0.0.0
-	github.com/stagecraft-go/stagecraft/stage/lab/fakes v0.0.0
+	github.com/stagecraft-go/stagecraft/stage/lab v0.0.0
 	github.com/stretchr/testify v1.12.1
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2

@@ -12,7 +12,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime"
 )
 
@@ -21,7 +21,7 @@ import (
 func TestAWebsiteSurvivesEverything(t *testing.T) {
 	crds, err := stage.Load("testdata/crd.yaml")
 	require.NoError(t, err)
-	o := hunt.Options{Runs: 200, Lab: stagetest.LabOptions{Definitions: crds.OtherObjects()}}
+	o := hunt.Options{Runs: 200, Lab: labtest.Options{Definitions: crds.OtherObjects()}}
 	hunt.Test(t, o, func(r *hunt.Run) {
 		r.Process("operator", func(p *hunt.Process) []reconcile.Controller {
 			c := ctrlruntime.Client(p, ctrlruntime.Options{Scheme: website.Scheme()})

@@ -10,17 +10,17 @@ import (
 	"github.com/stagecraft-go/stagecraft/examples/testing/website"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime"
 )
 
 // newLab is a cluster with the operator in it, and controller-runtime's fake client of it.
-func newLab(t *testing.T, failures ...stagetest.Failure) (*stagetest.Lab, client.Client) {
+func newLab(t *testing.T, failures ...labtest.Failure) (*labtest.Lab, client.Client) {
 	crds, err := stage.Load("testdata/crd.yaml")
 	require.NoError(t, err)
 	r := &website.Reconciler{}
 	operator := ctrlruntime.Controller(r, website.Kind, website.Deployments)
-	lab := stagetest.New(t, stagetest.LabOptions{Definitions: crds.OtherObjects(), Failures: failures, Controllers: []reconcile.Controller{operator}})
+	lab := labtest.New(t, labtest.Options{Definitions: crds.OtherObjects(), Failures: failures, Controllers: []reconcile.Controller{operator}})
 	answers := ctrlruntime.Funcs(lab.Cluster(), ctrlruntime.Options{Scheme: website.Scheme()})
 	r.Client = fake.NewClientBuilder().WithScheme(website.Scheme()).WithInterceptorFuncs(answers).Build()
 	return lab, r.Client

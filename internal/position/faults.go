@@ -1,6 +1,9 @@
 package position
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Lines prints faults, one a line. With [Unwrapped] it is what the lists of faults of the packages
 // have in common.
@@ -20,3 +23,10 @@ func Unwrapped[F error](faults []F) []error {
 	}
 	return errs
 }
+
+// MaxFaults is how many faults of a file are kept. The others are counted: a fault in each of many
+// lines makes a message that nobody reads, larger than its file.
+const MaxFaults = 100
+
+// More says how many faults are not reported.
+func More(n int) error { return fmt.Errorf("and %d more faults", n) }

@@ -11,7 +11,7 @@
 //
 //	kstatustest.RequireCurrent(t, deployment)
 //
-// If a test needs the whole life of an object and not one state of it, use package stage/stagetest.
+// If a test needs the whole life of an object and not one state of it, use package stage/lab/labtest.
 //
 // # What is written
 //

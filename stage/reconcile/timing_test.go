@@ -15,14 +15,13 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/lab/load"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile/timing"
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 // second is a Timing where each request takes a second, and watches half of one.
 func second(c reconcile.ControllerTiming) *reconcile.Timing {
-	d := load.Fixed(1)
+	d := fixed(1)
 	return &reconcile.Timing{Latency: timing.Latency{Create: d, Patch: d, Delete: d}, WatchDelay: 500 * time.Millisecond, Others: c}
 }
 
@@ -320,3 +319,8 @@ func TestPlayTakesTime(t *testing.T) {
 		require.Equal(t, 47, podCount(t, cluster))
 	})
 }
+
+// fixed is a duration in seconds that is always the same.
+type fixed float64
+
+func (f fixed) Quantile(float64) float64 { return float64(f) }

@@ -1,61 +1,11 @@
-// Package stagetest is for tests: of controllers, in a lab where workloads become ready as on a
-// real cluster, and of Stage files, by stories. Both run on an in-memory cluster in virtual time,
-// so that an hour takes no time.
+// Package stagetest tests Stage files by stories, which are played on a cluster in memory in virtual
+// time, so that an hour takes no time.
 //
 // # Terminology
 //
-// A [Lab] is a cluster with nodes, a scheduler, workload controllers, kubelets for Pods, and Stages
-// for Nodes. To drive an object is to give it the status of a state and to hold it there. A story is
-// a txtar archive with Stages, objects, commands and the wanted trace.
+// A story is a txtar archive with Stages, objects, commands and the wanted trace.
 //
-// # Usage of a lab
-//
-//	lab := stagetest.New(t, stagetest.LabOptions{})
-//	lab.Apply(manifests)  // YAML, or objects
-//	lab.WaitCurrent()     // pods are scheduled and start, rollouts end; a failure says what is missing, and why
-//
-// The code under test uses [Lab.Cluster] or a client of it: module stage/lab/fakes has a client
-// of controller-runtime, module stage/lab/apiserver serves the lab to client-go, whole managers and any
-// other program, and module stage/lab/gomega has matchers.
-// A test makes an object fail:
-//
-//	lab.Drive(pod, kstatustest.CrashLoopBackOff)
-//	lab.Advance(10 * time.Minute)
-//	…                     // check how the operator reacted
-//	lab.Drive(pod, stagetest.Ready)
-//	lab.Settle()          // nothing more happens
-//
-// or takes a node away, as kubectl drain does, as far as PodDisruptionBudgets allow it:
-//
-//	lab.Drain(node)
-//
-// or lets random objects fail, which are the same for the same seed:
-//
-//	lab := stagetest.New(t, stagetest.LabOptions{Seed: 1, Failures: []stagetest.Failure{{State: kstatustest.ImagePullBackOff, Rate: 0.1}}})
-//
-// If a kind has no controller in the lab, [StandIns] give its objects the status that means
-// success:
-//
-//	Controllers: stagetest.StandIns(certificates)
-//
-// Kubelets do what Pods say: a container whose command is sleep 30, or sh -c "sleep 30; exit 1", runs
-// that long and ends with that code, an image with the tag 404 cannot be pulled, probes and
-// terminationGracePeriodSeconds take their time. Any other container runs until it is stopped, that
-// of a Job, too, unless an annotation of its Pod says what it does:
-//
-//	command.stagecraft-go.github.io/migrate: sleep 5; exit 0
-//
-// See package stage/lab/controllers/kubelet. If LabOptions.Stages has Stages for Pods, or OnlyStages is
-// set, Stages play all Pods instead. Controllers and kubelets record Events.
-//
-// Pods start at once. With presets.PodGeneral they take as long as with a kubelet:
-//
-//	OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()}
-//
-// Other Stages simulate any other behaviour, beside the defaults or without them. If only the status
-// of an object matters, package kstatus/kstatustest is enough.
-//
-// # Usage of stories
+// # Usage
 //
 //	var update = flag.Bool("update", false, "rewrite the wanted traces")
 //
@@ -170,12 +120,10 @@
 //
 // # Determinism
 //
-// The same options and calls give the same lab, byte for byte, unless other goroutines write. A
-// story has the same trace on every machine: uids, generated names and random choices depend on the
-// seed, addresses on the order of events, which is always the same, and times are virtual.
+// A story has the same trace on every machine: uids, generated names and random choices depend on
+// the seed, addresses on the order of events, which is always the same, and times are virtual.
 //
 // # Concurrency
 //
-// [Play] may be called from several goroutines at once. A Lab must not be used from several
-// goroutines at once; LabOptions.Sync coordinates it with other goroutines that use its cluster.
+// [Play] may be called from several goroutines at once.
 package stagetest

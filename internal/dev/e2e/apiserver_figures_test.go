@@ -25,7 +25,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 var figures = flag.Bool("figures", false, "measure the server in memory beside etcd and kube-apiserver")
@@ -78,7 +78,7 @@ func TestManagerFigures(t *testing.T) {
 	}
 	begin := time.Now()
 	synctest.Test(t, func(t *testing.T) {
-		lab := stagetest.New(t, stagetest.LabOptions{Start: time.Now(), Sync: func(d time.Duration) { time.Sleep(d); synctest.Wait() }})
+		lab := labtest.New(t, labtest.Options{Start: time.Now(), Sync: func(d time.Duration) { time.Sleep(d); synctest.Wait() }})
 		manager, err := ctrl.NewManager(apiserver.Start(t, lab.Cluster(), apiserver.Options{}), ctrl.Options{
 			LeaderElection: true, LeaderElectionID: "figures", LeaderElectionNamespace: "default", LeaderElectionReleaseOnCancel: true,
 			Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)}})

@@ -5,8 +5,8 @@ go 1.26.0
 replace (
 	github.com/stagecraft-go/stagecraft => ../../..
 	github.com/stagecraft-go/stagecraft/kstatus/cliutils => ../../../kstatus/cliutils
-	github.com/stagecraft-go/stagecraft/stage/lab/apiserver => ../../../stage/lab/apiserver
 	github.com/stagecraft-go/stagecraft/stage/kube => ../../../stage/kube
+	github.com/stagecraft-go/stagecraft/stage/lab => ../../../stage/lab
 )
 
 require (
@@ -15,8 +15,8 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/stagecraft-go/stagecraft v0.0.0
 	github.com/stagecraft-go/stagecraft/kstatus/cliutils v0.0.0
-	github.com/stagecraft-go/stagecraft/stage/lab/apiserver v0.0.0
 	github.com/stagecraft-go/stagecraft/stage/kube v0.0.0
+	github.com/stagecraft-go/stagecraft/stage/lab v0.0.0
 	github.com/stretchr/testify v1.12.1
 	helm.sh/helm/v4 v4.3.1
 	k8s.io/api v0.37.2

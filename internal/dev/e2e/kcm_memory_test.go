@@ -21,7 +21,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 // rollouts is for how long TestControllersOfKubernetes rolls out. make controllers-e2e: five minutes.
@@ -38,7 +38,7 @@ var expectedLogs = map[string]*regexp.Regexp{
 // memory, with our own controllers off: roll-outs complete, and their logs have no errors but those
 // expected.
 func TestControllersOfKubernetes(t *testing.T) {
-	user := serveLab(t, stagetest.LabOptions{Nodes: -1, Start: time.Now(), OnlyControllers: true, OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodFast()}})
+	user := serveLab(t, labtest.Options{Nodes: -1, Start: time.Now(), OnlyControllers: true, OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodFast()}})
 	config, err := clientcmd.BuildConfigFromFlags("", user.kubeconfig)
 	require.NoError(t, err)
 	config.QPS = -1

@@ -23,7 +23,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 // TestKubectlScript has kubectl do the same with a control plane of its own and with a lab, both
@@ -111,11 +111,11 @@ func isScheduled(obj *unstructured.Unstructured) bool {
 
 // startLab serves a lab in real time.
 func startLab(t *testing.T) kubectlUser {
-	return serveLab(t, stagetest.LabOptions{Nodes: -1, Start: time.Now(), OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodFast()}})
+	return serveLab(t, labtest.Options{Nodes: -1, Start: time.Now(), OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodFast()}})
 }
 
-func serveLab(t *testing.T, o stagetest.LabOptions) kubectlUser {
-	lab := stagetest.New(t, o)
+func serveLab(t *testing.T, o labtest.Options) kubectlUser {
+	lab := labtest.New(t, o)
 	l, err := apiserver.Listen(lab.Cluster(), apiserver.ListenOptions{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })

@@ -20,7 +20,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 // ownedManifests are what a user creates. Their controllers create all else.
@@ -72,7 +72,7 @@ func TestFieldsOfControllers(t *testing.T) {
 	real := ownPlane(t)
 	startControllers(t, real)
 	playNodes(t, clusterOf(t, real), 1, presets.PodFast())
-	lab := serveLab(t, stagetest.LabOptions{Nodes: 1, Start: time.Now(), OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodFast()}})
+	lab := serveLab(t, labtest.Options{Nodes: 1, Start: time.Now(), OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodFast()}})
 	config, err := clientcmd.BuildConfigFromFlags("", lab.kubeconfig)
 	require.NoError(t, err)
 	theirs := ownersOf(t, real.Config(), namespace)

@@ -22,13 +22,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
 // newLab returns a lab that follows the clock of a bubble.
-func newLab(t *testing.T) *stagetest.Lab {
-	return stagetest.New(t, stagetest.LabOptions{Start: time.Now(), Sync: func(d time.Duration) { time.Sleep(d); synctest.Wait() }})
+func newLab(t *testing.T) *labtest.Lab {
+	return labtest.New(t, labtest.Options{Start: time.Now(), Sync: func(d time.Duration) { time.Sleep(d); synctest.Wait() }})
 }
 
 func deployment(name string, replicas int32) *appsv1.Deployment {

@@ -30,13 +30,13 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
 // attached returns a lab and a clientset that reads and writes its cluster.
-func attached(t *testing.T) (*stagetest.Lab, kubernetes.Interface) {
-	lab := stagetest.New(t, stagetest.LabOptions{})
+func attached(t *testing.T) (*labtest.Lab, kubernetes.Interface) {
+	lab := labtest.New(t, labtest.Options{})
 	return lab, kubernetes.NewForConfigOrDie(apiserver.Start(t, lab.Cluster(), apiserver.Options{}))
 }
 
@@ -70,7 +70,7 @@ func TestADeploymentBecomesCurrent(t *testing.T) {
 	got, err := client.AppsV1().Deployments("default").Get(t.Context(), "web", metav1.GetOptions{})
 	require.NoError(t, err)
 	require.EqualValues(t, 2, got.Status.AvailableReplicas)
-	stagetest.RequireCurrent(t, got)
+	labtest.RequireCurrent(t, got)
 	pods, err := client.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{LabelSelector: "app=web", FieldSelector: "status.phase=Running"})
 	require.NoError(t, err)
 	require.Len(t, pods.Items, 2)
@@ -326,7 +326,7 @@ func TestFaultsAndTheLogOfRequests(t *testing.T) {
 // after a minute.
 func TestAControllerInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lab := stagetest.New(t, stagetest.LabOptions{Start: time.Now(), Sync: func(d time.Duration) { time.Sleep(d); synctest.Wait() }})
+		lab := labtest.New(t, labtest.Options{Start: time.Now(), Sync: func(d time.Duration) { time.Sleep(d); synctest.Wait() }})
 		client := kubernetes.NewForConfigOrDie(apiserver.Start(t, lab.Cluster(), apiserver.Options{Bare: true})) // no ConfigMap but those of the test
 		ctx, cancel := context.WithCancel(t.Context())
 		factory := informers.NewSharedInformerFactory(client, time.Hour)
@@ -363,7 +363,7 @@ func TestAControllerInABubble(t *testing.T) {
 }
 
 func TestTheDynamicClient(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab := labtest.New(t, labtest.Options{})
 	lab.Apply(trains)
 	client := dynamic.NewForConfigOrDie(apiserver.Start(t, lab.Cluster(), apiserver.Options{}))
 	resource := client.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "trains"}).Namespace("default")

@@ -5,7 +5,7 @@
 //
 // # Usage
 //
-//	lab := stagetest.New(t, stagetest.LabOptions{})
+//	lab := labtest.New(t, labtest.Options{})
 //	config := apiserver.Start(t, lab.Cluster(), apiserver.Options{}) // nothing listens, no program is started
 //	manager, err := ctrl.NewManager(config, ctrl.Options{…})         // unmodified
 //
@@ -26,12 +26,12 @@
 // Virtual: in a testing/synctest bubble managers with caches, leader election and backoff take ten
 // minutes in milliseconds. TestManager is a program with it. The lab follows the bubble's clock with
 //
-//	stagetest.LabOptions{Start: time.Now(), Sync: func(d time.Duration) { time.Sleep(d); synctest.Wait() }}
+//	labtest.Options{Start: time.Now(), Sync: func(d time.Duration) { time.Sleep(d); synctest.Wait() }}
 //
 // Real and fast: for programs that are not in a bubble, such as kubectl, the lab follows the clock of
 // the machine, speed times as fast, in a goroutine that nobody else uses the lab in:
 //
-//	lab := stagetest.New(t, stagetest.LabOptions{Start: time.Now()})
+//	lab := labtest.New(t, labtest.Options{Start: time.Now()})
 //	listener, err := apiserver.Listen(lab.Cluster(), apiserver.ListenOptions{})
 //	err = lab.Simulation().Follow(ctx, 1) // until ctx is done; 60: in a minute an hour passes
 //

@@ -11,14 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/attributes"
-	"github.com/stagecraft-go/stagecraft/stage/lab/definitions"
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/podaccounts"
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/policies"
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/rules"
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/webhooks"
 	"github.com/stagecraft-go/stagecraft/stage/lab/defaults"
-	"github.com/stagecraft-go/stagecraft/stage/memory"
+	"github.com/stagecraft-go/stagecraft/stage/lab/definitions"
 	"github.com/stagecraft-go/stagecraft/stage/lab/validation"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
 // Options of a [Server]. The zero value is the default.

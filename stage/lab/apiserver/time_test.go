@@ -20,7 +20,7 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 // untilAvailable waits until a Deployment is available for as long as it wants, by the clock of the
@@ -77,7 +77,7 @@ func TestRealTime(t *testing.T) { follow(t, 1, 1) }
 
 // follow lets a lab follow the clock of the machine, speed times as fast.
 func follow(t *testing.T, speed float64, minReady int32) {
-	lab := stagetest.New(t, stagetest.LabOptions{Start: time.Now()})
+	lab := labtest.New(t, labtest.Options{Start: time.Now()})
 	client := kubernetes.NewForConfigOrDie(apiserver.Start(t, lab.Cluster(), apiserver.Options{}))
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)

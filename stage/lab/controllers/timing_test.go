@@ -21,8 +21,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/workloads"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/simulation"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile/timing"
+	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
 var (

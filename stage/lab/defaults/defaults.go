@@ -4,7 +4,7 @@
 //	cluster := memory.New(memory.Options{})
 //	cluster.Extend(defaults.Hooks())
 //
-// A lab, see package stagetest, and the server of module stage/lab/apiserver have it. A simulation has
+// A lab, see package labtest, and the server of package stage/lab/apiserver have it. A simulation has
 // it by simulation.Options.Defaults.
 //
 // What is filled in was written by the functions of Kubernetes themselves; see stage/lab/internal/builtin. It

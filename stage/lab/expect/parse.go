@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/stage/lab/measure"
 )
 
@@ -172,7 +171,7 @@ func (p *parser) call(t operand, name string) (operand, error) {
 }
 
 func suggestion(name string, names []string) string {
-	if n := position.Nearest(name, names); n != "" {
+	if n := nearest(name, names); n != "" {
 		return fmt.Sprintf(" (is %q meant?)", n)
 	}
 	return ""

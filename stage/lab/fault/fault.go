@@ -53,8 +53,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/lab/load"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
 // A Simulation is where faults happen. *simulation.Simulation implements it.

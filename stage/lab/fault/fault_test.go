@@ -16,12 +16,12 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers"
 	kubelet "github.com/stagecraft-go/stagecraft/stage/lab/controllers/nodes"
-	"github.com/stagecraft-go/stagecraft/stage/presets"
-	"github.com/stagecraft-go/stagecraft/stage/simulation"
 	"github.com/stagecraft-go/stagecraft/stage/lab/expect"
 	"github.com/stagecraft-go/stagecraft/stage/lab/fault"
 	"github.com/stagecraft-go/stagecraft/stage/lab/load"
 	"github.com/stagecraft-go/stagecraft/stage/lab/record"
+	"github.com/stagecraft-go/stagecraft/stage/presets"
+	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
 var (

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/nodes"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
 // Label sets a label, and restores its old value at the end or removes it. The Stages of

@@ -14,9 +14,9 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/lab/fit"
+	"github.com/stagecraft-go/stagecraft/stage/lab/record"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
-	"github.com/stagecraft-go/stagecraft/stage/lab/record"
 )
 
 var pods = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}

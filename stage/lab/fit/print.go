@@ -9,7 +9,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/stagecraft-go/stagecraft/internal/printable"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/printable"
 )
 
 // String prints a table of the transitions, with what each state has lost.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 	"github.com/stagecraft-go/stagecraft/stage/lab/gomega"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 const web = `
@@ -27,7 +27,7 @@ spec:
 
 func TestMatchers(t *testing.T) {
 	expect := g.NewWithT(t).Expect
-	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab := labtest.New(t, labtest.Options{})
 	lab.Apply(web)
 	before := lab.Get("apps/v1", "Deployment", "web")
 	expect(before).NotTo(gomega.BeCurrent())
@@ -40,7 +40,7 @@ func TestMatchers(t *testing.T) {
 }
 
 func TestMatchersWithEventually(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab := labtest.New(t, labtest.Options{})
 	lab.Apply(web)
 	polls := 0
 	g.NewWithT(t).Eventually(func() *unstructured.Unstructured {

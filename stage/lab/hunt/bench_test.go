@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
 // BenchmarkRuns makes hunts of 100 runs with one worker: ns/op and allocs/op are those of 100 runs,
@@ -39,7 +39,7 @@ type benchmark struct {
 
 func benchmarks() []benchmark {
 	withPods := mutantOptions(100)
-	withPods.Lab = stagetest.LabOptions{Kinds: []memory.Kind{{GroupVersionKind: stores, Status: true}}}
+	withPods.Lab = labtest.Options{Kinds: []memory.Kind{{GroupVersionKind: stores, Status: true}}}
 	return []benchmark{
 		{"without workloads", mutantOptions(100), staleDeletion(false), 4_000},
 		{"with a Deployment", withPods, runsDeployment, 13_000},

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
 // The names of the checks.

@@ -1,6 +1,6 @@
 // Package hunt looks for the faults that break a controller: it crashes it at every write, loses
 // answers, refuses requests, lets its caches lag, has users act at the worst moment, and compares
-// where each run ends with a run without such faults. All happens in a lab of package stagetest, in
+// where each run ends with a run without such faults. All happens in a lab of package labtest, in
 // process and in virtual time, and can be played again byte for byte.
 //
 // # Terminology

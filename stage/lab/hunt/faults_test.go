@@ -11,16 +11,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
 // TestFaultsOfOthers: what fails or is deleted beside the processes is told, the twin has it, too,
 // and a correct controller survives it.
 func TestFaultsOfOthers(t *testing.T) {
 	o := mutantOptions(1)
-	o.Lab = stagetest.LabOptions{Kinds: []memory.Kind{{GroupVersionKind: stores, Status: true}}}
+	o.Lab = labtest.Options{Kinds: []memory.Kind{{GroupVersionKind: stores, Status: true}}}
 	scenario := func(r *hunt.Run) {
 		runsDeployment(r)
 		forStore(r, "watcher", owns(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}), func(client, *object, string) error { return nil })

@@ -8,9 +8,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
 // Options of [Test], [Fuzz], [Search] and [Play]. The zero value is the default.
@@ -31,7 +31,7 @@ type Options struct {
 	// Lab are the options of the labs. Seed, NoEvents and Quiet are set by the hunt: what is not
 	// modelled is in the Report. The default of
 	// GarbageCollection is a delay of 1s, and 50ms between two steps.
-	Lab stagetest.LabOptions
+	Lab labtest.Options
 	// Controllers returns controllers that run in each lab beside those of Lab, without faults. They
 	// may keep a state, so each lab has its own: Lab.Controllers are refused.
 	Controllers func() []reconcile.Controller

@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
 // A mutant is a small controller with one bug, and its correct twin. They were committed before the
@@ -56,7 +56,7 @@ func mutantOptions(runs int) hunt.Options {
 	kind := func(k schema.GroupVersionKind) memory.Kind { return memory.Kind{GroupVersionKind: k, Status: true} }
 	return hunt.Options{
 		Runs: runs, Precious: []schema.GroupVersionKind{tasks, claims},
-		Lab: stagetest.LabOptions{Nodes: -1, OnlyControllers: true, OnlyStages: true, Kinds: []memory.Kind{kind(stores), kind(tasks), kind(claims)}},
+		Lab: labtest.Options{Nodes: -1, OnlyControllers: true, OnlyStages: true, Kinds: []memory.Kind{kind(stores), kind(tasks), kind(claims)}},
 	}
 }
 

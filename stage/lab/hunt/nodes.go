@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/lab/fault"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
 // nodeFaults are faults of the Node of a Pod.

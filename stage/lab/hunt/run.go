@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
 // A Run is one life of a cluster. A scenario says what is in it. It must not be used from several
@@ -23,7 +23,7 @@ type Run struct {
 	options   Options
 	plan      Plan
 	informers informers
-	lab       *stagetest.Lab
+	lab       *labtest.Lab
 	sim       *simulation.Simulation
 	shared    *memory.Cluster
 	start     time.Time
@@ -116,7 +116,7 @@ func (r *Run) subjectOf(process string) string {
 // the scenario writes to it itself, no user has written.
 func (r *Run) Cluster() *memory.Cluster { return r.sim.Cluster() }
 
-// Apply has users apply objects before the processes start, as [stagetest.Lab.Apply] does. They are
+// Apply has users apply objects before the processes start, as [labtest.Lab.Apply] does. They are
 // what the users delete at the end.
 func (r *Run) Apply(manifests ...any) {
 	u := &User{r}
@@ -196,18 +196,18 @@ type scene struct {
 	options  Options
 	known    informers
 	scenario func(*Run)
-	labs     *stagetest.Base // nil: each run makes a lab from the ground up
+	labs     *labtest.Base // nil: each run makes a lab from the ground up
 }
 
 // labOptions are those of the labs of a seed.
-func (o Options) labOptions(seed uint64) stagetest.LabOptions {
+func (o Options) labOptions(seed uint64) labtest.Options {
 	lab := o.Lab
 	lab.Seed, lab.NoEvents = seed, true
 	return lab
 }
 
 // lab returns a new lab.
-func (s *scene) lab(seed uint64) *stagetest.Lab {
+func (s *scene) lab(seed uint64) *labtest.Lab {
 	var own []reconcile.Controller
 	if s.options.Controllers != nil {
 		own = s.options.Controllers()
@@ -217,7 +217,7 @@ func (s *scene) lab(seed uint64) *stagetest.Lab {
 	}
 	o := s.options.labOptions(seed)
 	o.Controllers = own
-	return stagetest.New(failing{}, o)
+	return labtest.New(failing{}, o)
 }
 
 // newRun returns a run whose scenario was called.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/features"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 // A Report is what a search has found, and how far it came.
@@ -97,7 +97,7 @@ func newSearch(o Options, scenario func(*Run), seed uint64) (*search, error) {
 func (h *search) prepare() error {
 	o := h.options.labOptions(h.seed)
 	o.Quiet = true
-	return caught(func() { h.labs = stagetest.Prepare(failing{}, o) })
+	return caught(func() { h.labs = labtest.Prepare(failing{}, o) })
 }
 
 // Search looks for plans that fail, and takes out of them what is not needed. It ends after the

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
 var lines = flag.Int("lines", 40, "lines of stories")
@@ -56,7 +56,7 @@ func TestASearchMakesRunsHoweverLittleTimeThereIs(t *testing.T) {
 
 // TestWhatIsNotModelledIsReported has an object ask for what no lab does.
 func TestWhatIsNotModelledIsReported(t *testing.T) {
-	o := hunt.Options{Runs: 1, Lab: stagetest.LabOptions{OnlyControllers: true}}
+	o := hunt.Options{Runs: 1, Lab: labtest.Options{OnlyControllers: true}}
 	report, err := hunt.Search(o, func(r *hunt.Run) {
 		r.Process("operator", func(*hunt.Process) []reconcile.Controller {
 			return []reconcile.Controller{{Name: "app", For: deployments, Reconcile: func(context.Context, reconcile.Request) (reconcile.Result, error) {

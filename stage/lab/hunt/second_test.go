@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
 // A secondMutant is a small controller with one bug, and its correct twin, after a bug of a public
@@ -100,7 +100,7 @@ func TestFalseAlarmsOfTheSecondTwins(t *testing.T) {
 
 // secondOptions are the default options in a lab without workloads, with the kinds of the mutants.
 func secondOptions(m secondMutant, runs int) hunt.Options {
-	o := hunt.Options{Runs: runs, Lab: stagetest.LabOptions{Nodes: -1, OnlyControllers: true, OnlyStages: true}}
+	o := hunt.Options{Runs: runs, Lab: labtest.Options{Nodes: -1, OnlyControllers: true, OnlyStages: true}}
 	for _, k := range []schema.GroupVersionKind{
 		builds, machines, instances, fleets, databases, routes, gateways, previews, upgrades, attempts, images, rollouts, cells, searches, buckets, tasks,
 	} {
@@ -116,7 +116,7 @@ func secondOptions(m secondMutant, runs int) hunt.Options {
 // with OnDelete that is made again depends on when those of the one before are collected, as with
 // kube-controller-manager.
 func withWorkloads(o *hunt.Options) {
-	o.Lab = stagetest.LabOptions{Kinds: o.Lab.Kinds}
+	o.Lab = labtest.Options{Kinds: o.Lab.Kinds}
 	o.Ignore = []string{"currentRevision", "currentReplicas"}
 }
 

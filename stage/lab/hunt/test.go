@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stagecraft-go/stagecraft/internal/files"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/files"
 )
 
 // The flags of a test with hunts.

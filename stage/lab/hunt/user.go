@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
@@ -23,7 +23,7 @@ type User struct{ run *Run }
 // Cluster returns the API server. Objects that are created with it are not deleted at the end.
 func (u *User) Cluster() *memory.Cluster { return u.run.sim.Cluster() }
 
-// Apply creates objects, or changes them to what is given, see [stagetest.Lab.Apply]. The users
+// Apply creates objects, or changes them to what is given, see [labtest.Lab.Apply]. The users
 // delete them at the end.
 func (u *User) Apply(manifests ...any) error {
 	before := map[string]string{}

@@ -14,8 +14,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/kubelet"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/workloads"
 	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
 var workloadRuns = flag.Int("workload-runs", 60, "runs of each workload controller")
@@ -103,9 +103,9 @@ fault crash-before operator store default/a create ConfigMap #1
 
 // withoutControllers is a lab in which some controllers do not run: a process has them.
 func withoutControllers(those []reconcile.Controller) hunt.Options {
-	o := hunt.Options{Runs: *workloadRuns, OwnWrites: true, Lab: stagetest.LabOptions{OnlyControllers: true}}
+	o := hunt.Options{Runs: *workloadRuns, OwnWrites: true, Lab: labtest.Options{OnlyControllers: true}}
 	o.Controllers = func() []reconcile.Controller {
-		rest := slices.DeleteFunc(stagetest.Controllers(), func(c reconcile.Controller) bool {
+		rest := slices.DeleteFunc(labtest.Controllers(), func(c reconcile.Controller) bool {
 			return slices.ContainsFunc(those, func(o reconcile.Controller) bool { return o.Name == c.Name })
 		})
 		return append(rest, kubelet.Pods(kubelet.Options{}, nil))

@@ -1,4 +1,4 @@
-package stagetest_test
+package labtest_test
 
 import (
 	"testing"
@@ -8,11 +8,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 func TestAQuotaIsKept(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab := labtest.New(t, labtest.Options{})
 	lab.Apply(`{apiVersion: v1, kind: ResourceQuota, metadata: {name: two}, spec: {hard: {pods: "2"}}}`)
 	lab.WaitCurrent()
 	lab.Apply(web)
@@ -27,7 +27,7 @@ func TestAQuotaIsKept(t *testing.T) {
 }
 
 func TestAFieldThatIsDroppedIsReported(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab := labtest.New(t, labtest.Options{})
 	lab.Apply(`
 apiVersion: apps/v1
 kind: StatefulSet
@@ -45,7 +45,7 @@ spec:
 }
 
 func TestALabWithoutControllersDeletesClaims(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{OnlyControllers: true})
+	lab := labtest.New(t, labtest.Options{OnlyControllers: true})
 	lab.Apply(`{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`)
 	lab.Delete(object("v1", "PersistentVolumeClaim", "c"))
 	require.Empty(t, lab.List("v1", "PersistentVolumeClaim", ""))

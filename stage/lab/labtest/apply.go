@@ -1,7 +1,8 @@
-package stagetest
+package labtest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -14,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
@@ -94,7 +95,7 @@ func parseManifest(text string) ([]*unstructured.Unstructured, error) {
 		return nil, faults
 	}
 	if len(source.Stages()) > 0 {
-		return nil, errors.New("Stages belong into LabOptions.Stages")
+		return nil, errors.New("Stages belong into Options.Stages")
 	}
 	return source.OtherObjects(), nil
 }
@@ -147,4 +148,12 @@ func (l *Lab) Applied() (objs []*unstructured.Unstructured) {
 		}
 	}
 	return objs
+}
+
+func toJSON(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return []byte(err.Error())
+	}
+	return text
 }

@@ -1,4 +1,4 @@
-package stagetest_test
+package labtest_test
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/autoscaling"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 // TestAnAutoscalerFollowsAFunction: WaitCurrent and Advance go on with a function as metrics; only
@@ -21,7 +21,7 @@ func TestAnAutoscalerFollowsAFunction(t *testing.T) {
 		}
 		return values, nil
 	}
-	lab := stagetest.New(t, stagetest.LabOptions{Metrics: use})
+	lab := labtest.New(t, labtest.Options{Metrics: use})
 	lab.Apply(`
 {apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {maxReplicas: 2, scaleTargetRef: {apiVersion: apps/v1, kind: ReplicaSet, name: web}}}
 ---
@@ -39,11 +39,11 @@ func TestAnAutoscalerFollowsAFunction(t *testing.T) {
 
 // TestAnAutoscalerThatGoesOnSaysSo where Settle fails.
 func TestAnAutoscalerThatGoesOnSaysSo(t *testing.T) {
-	o := stagetest.LabOptions{Timeout: time.Minute, Metrics: func(autoscaling.Query) ([]autoscaling.Value, error) { return nil, nil }}
-	text := failure(t, o, func(lab *stagetest.Lab) {
+	o := labtest.Options{Timeout: time.Minute, Metrics: func(autoscaling.Query) ([]autoscaling.Value, error) { return nil, nil }}
+	text := failure(t, o, func(lab *labtest.Lab) {
 		lab.Apply(`{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web},
   spec: {maxReplicas: 2, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}`)
 		lab.Settle()
 	})
-	require.Contains(t, text, "; HorizontalPodAutoscaler default/web asks LabOptions.Metrics every 15s, so that the lab never settles: use Advance or WaitCurrent")
+	require.Contains(t, text, "; HorizontalPodAutoscaler default/web asks Options.Metrics every 15s, so that the lab never settles: use Advance or WaitCurrent")
 }

@@ -1,4 +1,4 @@
-package stagetest
+package labtest
 
 import (
 	"slices"
@@ -15,7 +15,7 @@ import (
 // objects that a lab begins with. Labs that are made of it behave as those of [New] and begin much
 // sooner. It is immutable and safe for concurrent use.
 type Base struct {
-	options LabOptions
+	options Options
 	set     *stage.Set
 	cluster *memory.Cluster
 	parsed  sync.Map // manifests that were applied, by their text
@@ -23,10 +23,10 @@ type Base struct {
 
 // Prepare returns a base for labs with these options. Controllers often keep a state, so they are
 // given to each lab: those of the options are refused.
-func Prepare(t T, o LabOptions) *Base {
+func Prepare(t T, o Options) *Base {
 	t.Helper()
 	if len(o.Controllers) > 0 {
-		t.Fatalf("stagetest: Prepare: Controllers are given to each lab, see Base.New")
+		t.Fatalf("labtest: Prepare: Controllers are given to each lab, see Base.New")
 	}
 	first := o
 	first.Quiet, first.Failures = true, nil // they are for the labs, whose controllers may know of them

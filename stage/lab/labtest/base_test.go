@@ -1,4 +1,4 @@
-package stagetest_test
+package labtest_test
 
 import (
 	"strings"
@@ -8,16 +8,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 // TestALabOfABaseIsAsANewOne compares all objects after a rollout, byte for byte, and those of labs
 // that run at the same time.
 func TestALabOfABaseIsAsANewOne(t *testing.T) {
-	o := stagetest.LabOptions{Seed: 7, Quiet: true, NoEvents: true}
-	want := rolledOut(stagetest.New(t, o))
+	o := labtest.Options{Seed: 7, Quiet: true, NoEvents: true}
+	want := rolledOut(labtest.New(t, o))
 	require.NotEmpty(t, want)
-	base := stagetest.Prepare(t, o)
+	base := labtest.Prepare(t, o)
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
@@ -35,7 +35,7 @@ func TestALabOfABaseIsAsANewOne(t *testing.T) {
 	all.Wait()
 }
 
-func rolledOut(lab *stagetest.Lab) (objects []string) {
+func rolledOut(lab *labtest.Lab) (objects []string) {
 	for _, image := range []string{"nginx:1", "nginx:2"} {
 		lab.Apply(strings.Replace(web, "image: nginx", "image: "+image, 1))
 		lab.WaitCurrent()

@@ -1,4 +1,4 @@
-package stagetest_test
+package labtest_test
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
 // halfFail has every second Pod fail a second after it is bound.
@@ -68,7 +68,7 @@ spec:
 func TestStatefulSetWhosePodsFailRecovers(t *testing.T) {
 	failures := 0
 	for seed := range uint64(14) {
-		lab := stagetest.New(t, stagetest.LabOptions{Seed: seed, OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), stage.Parse("half.yaml", []byte(halfFail))}})
+		lab := labtest.New(t, labtest.Options{Seed: seed, OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), stage.Parse("half.yaml", []byte(halfFail))}})
 		created := 0
 		require.NoError(t, lab.Simulation().On(pods, func(_ context.Context, e watch.Event) error {
 			created += map[watch.EventType]int{watch.Added: 1}[e.Type]
@@ -135,7 +135,7 @@ func TestOperatorThatReplacesFailedObjectsRecovers(t *testing.T) {
 	total := 0
 	for seed := range uint64(6) {
 		replaced := 0
-		lab := stagetest.New(t, stagetest.LabOptions{
+		lab := labtest.New(t, labtest.Options{
 			Seed: seed, Stages: []stage.Source{stage.Parse("databases.yaml", []byte(tenthFails))},
 			Kinds: []memory.Kind{{GroupVersionKind: databases, Status: true}}, Controllers: []reconcile.Controller{operator(&replaced)},
 		})

@@ -1,4 +1,4 @@
-package stagetest_test
+package labtest_test
 
 import (
 	"testing"
@@ -8,13 +8,13 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
 // TestWhatChartsHaveBecomesCurrent has the kinds of charts that no workload controller is for.
 func TestWhatChartsHaveBecomesCurrent(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab := labtest.New(t, labtest.Options{})
 	lab.Apply(`
 {apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web}, spec: {defaultBackend: {service: {name: web, port: {number: 80}}}}}
 ---
@@ -52,7 +52,7 @@ func TestWhatChartsHaveBecomesCurrent(t *testing.T) {
 
 func TestStandInsLeaveAloneWhatIsCurrent(t *testing.T) {
 	train := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Train"}
-	lab := stagetest.New(t, stagetest.LabOptions{Kinds: []memory.Kind{{GroupVersionKind: train, Status: true}}, Controllers: stagetest.StandIns(train)})
+	lab := labtest.New(t, labtest.Options{Kinds: []memory.Kind{{GroupVersionKind: train, Status: true}}, Controllers: labtest.StandIns(train)})
 	lab.Apply(`{apiVersion: example.com/v1, kind: Train, metadata: {name: t}, status: {conditions: [{type: Ready, status: "True", reason: OnTime}]}}`)
 	before := lab.Get("example.com/v1", "Train", "t")
 	lab.Settle()
@@ -62,9 +62,9 @@ func TestStandInsLeaveAloneWhatIsCurrent(t *testing.T) {
 func TestStandInsForCustomKinds(t *testing.T) {
 	certificate := schema.GroupVersionKind{Group: "certs.example.com", Version: "v1", Kind: "Certificate"}
 	plain := schema.GroupVersionKind{Group: "certs.example.com", Version: "v1", Kind: "Plain"}
-	lab := stagetest.New(t, stagetest.LabOptions{
+	lab := labtest.New(t, labtest.Options{
 		Kinds:       []memory.Kind{{GroupVersionKind: certificate, Status: true}, {GroupVersionKind: plain}},
-		Controllers: stagetest.StandIns(certificate, plain),
+		Controllers: labtest.StandIns(certificate, plain),
 	})
 	lab.Apply(`{apiVersion: certs.example.com/v1, kind: Certificate, metadata: {name: web}, spec: {dns: a},
   status: {conditions: [{type: Issuing, status: "True"}, {type: Ready, status: "False"}]}}`,
@@ -73,7 +73,7 @@ func TestStandInsForCustomKinds(t *testing.T) {
 	lab.Apply(`{apiVersion: certs.example.com/v1, kind: Certificate, metadata: {name: web}, spec: {dns: b}}`)
 	lab.Settle()
 	made := lab.Get("certs.example.com/v1", "Certificate", "web")
-	stagetest.RequireCurrent(t, made)
+	labtest.RequireCurrent(t, made)
 	require.EqualValues(t, 2, made.GetGeneration())
 	require.EqualValues(t, 2, field(made, "status", "observedGeneration"))
 
@@ -81,7 +81,7 @@ func TestStandInsForCustomKinds(t *testing.T) {
 		lab.Drive(object("certs.example.com/v1", kind, "web"), kstatustest.Failed)
 		lab.Settle()
 		require.Equal(t, kstatus.Failed, computed(lab.Get("certs.example.com/v1", kind, "web")), kind)
-		lab.Drive(object("certs.example.com/v1", kind, "web"), stagetest.Ready)
+		lab.Drive(object("certs.example.com/v1", kind, "web"), labtest.Ready)
 	}
 	lab.WaitCurrent()
 }

@@ -1,4 +1,4 @@
-package stagetest
+package labtest
 
 import (
 	"context"
@@ -29,7 +29,7 @@ const drainPeriod = 5 * time.Second
 // Drain makes a Node unschedulable and evicts its Pods, except those of DaemonSets and those that
 // have ended, as kubectl drain does: it tries again every 5 seconds while budgets do not allow it,
 // and waits until the Pods are gone. It fails the test if that takes longer than
-// LabOptions.Timeout.
+// Options.Timeout.
 func (l *Lab) Drain(node runtime.Object) {
 	l.t.Helper()
 	u, err := kstatustest.Open(node)
@@ -44,7 +44,7 @@ func (l *Lab) Drain(node runtime.Object) {
 		}
 		refusal := l.evictAll(left)
 		if l.Now().After(end) {
-			l.t.Fatalf("stagetest: Node %s is not drained after %s: there is still %s (%v)", ref.Name, l.options.Timeout, referenceOf(left[0]), refusal)
+			l.t.Fatalf("labtest: Node %s is not drained after %s: there is still %s (%v)", ref.Name, l.options.Timeout, referenceOf(left[0]), refusal)
 		}
 		l.Advance(drainPeriod)
 	}

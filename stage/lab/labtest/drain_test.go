@@ -1,4 +1,4 @@
-package stagetest_test
+package labtest_test
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 const oneAvailable = `
@@ -18,7 +18,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
 `
 
 func TestANodeIsDrained(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{Nodes: 1})
+	lab := labtest.New(t, labtest.Options{Nodes: 1})
 	lab.Apply(twoReplicas, oneAvailable)
 	lab.WaitCurrent()
 	require.EqualValues(t, 1, field(lab.Get("policy/v1", "PodDisruptionBudget", "web"), "status", "disruptionsAllowed"))
@@ -35,7 +35,7 @@ func TestANodeIsDrained(t *testing.T) {
 }
 
 func TestADrainThatNoBudgetAllows(t *testing.T) {
-	said := failure(t, stagetest.LabOptions{Nodes: 1, Timeout: time.Minute}, func(lab *stagetest.Lab) {
+	said := failure(t, labtest.Options{Nodes: 1, Timeout: time.Minute}, func(lab *labtest.Lab) {
 		lab.Apply(twoReplicas, oneAvailable)
 		lab.WaitCurrent()
 		lab.Drain(object("v1", "Node", "node-1"))
@@ -45,7 +45,7 @@ func TestADrainThatNoBudgetAllows(t *testing.T) {
 }
 
 func TestAnEvictionIsRefusedUntilTheReplacementIsReady(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab := labtest.New(t, labtest.Options{})
 	lab.Apply(twoReplicas, oneAvailable)
 	lab.WaitCurrent()
 	pods := lab.List("v1", "Pod", "app=web")

@@ -1,4 +1,4 @@
-package stagetest
+package labtest
 
 import (
 	"fmt"
@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/kubelet"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/nodes"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
 // Explain says what the Stages of the lab do to an object as it is now, and why: of each Stage which

@@ -1,4 +1,4 @@
-package stagetest_test
+package labtest_test
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 	"github.com/stagecraft-go/stagecraft/stage"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 const never = `
@@ -23,7 +23,7 @@ spec:
 `
 
 func TestExplainSaysWhyNothingIsPlayed(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab := labtest.New(t, labtest.Options{})
 	lab.Apply(podIn("default", "web"))
 	pod := object("v1", "Pod", "web")
 	require.Equal(t, "Pod default/web: no Stage is played: the Pod has no node yet\n", lab.Explain(pod))
@@ -34,13 +34,13 @@ func TestExplainSaysWhyNothingIsPlayed(t *testing.T) {
 }
 
 func TestExplainFailsTheTestForAnObjectThatIsNotThere(t *testing.T) {
-	said := failure(t, stagetest.LabOptions{}, func(lab *stagetest.Lab) { lab.Explain(object("v1", "Pod", "web")) })
+	said := failure(t, labtest.Options{}, func(lab *labtest.Lab) { lab.Explain(object("v1", "Pod", "web")) })
 	require.Contains(t, said, "not found")
 }
 
 func TestWaitCurrentSaysWhichStageLacksWhat(t *testing.T) {
 	stages := []stage.Source{stage.Parse("start.yaml", []byte(never))}
-	said := failure(t, stagetest.LabOptions{OnlyStages: true, Stages: stages, Timeout: time.Minute}, func(lab *stagetest.Lab) {
+	said := failure(t, labtest.Options{OnlyStages: true, Stages: stages, Timeout: time.Minute}, func(lab *labtest.Lab) {
 		lab.Apply("{apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {nodeName: node-1, containers: [{name: c, image: i}]}}")
 		lab.WaitCurrent()
 	})

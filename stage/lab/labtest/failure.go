@@ -1,4 +1,4 @@
-package stagetest
+package labtest
 
 import (
 	"context"
@@ -16,9 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
 // A Failure happens to some objects of a kind, chosen at random. Each object is decided about once;
@@ -46,7 +46,7 @@ type Failure struct {
 // An objectSlot is a kind and name under which one object may follow another, such as the Pods
 // web-0 of a StatefulSet, for one Failure.
 type objectSlot struct {
-	failure int // in LabOptions.Failures
+	failure int // in Options.Failures
 	reference
 }
 

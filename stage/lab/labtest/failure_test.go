@@ -1,4 +1,4 @@
-package stagetest_test
+package labtest_test
 
 import (
 	"math"
@@ -9,14 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
 func TestAFailureIsForAShareOfTheObjects(t *testing.T) {
 	for _, rate := range []float64{30, -0.1, math.NaN()} {
-		wrong := stagetest.LabOptions{Failures: []stagetest.Failure{{State: kstatustest.Failed, Rate: rate}}}
-		require.Contains(t, failure(t, wrong, func(*stagetest.Lab) {}), "Failures[0].Rate: ")
+		wrong := labtest.Options{Failures: []labtest.Failure{{State: kstatustest.Failed, Rate: rate}}}
+		require.Contains(t, failure(t, wrong, func(*labtest.Lab) {}), "Failures[0].Rate: ")
 	}
 }
 
@@ -24,8 +24,8 @@ func TestAFailureIsForAShareOfTheObjects(t *testing.T) {
 // for ever.
 func TestFailuresWithoutEndAreTold(t *testing.T) {
 	for _, state := range []kstatustest.State{kstatustest.Failed, kstatustest.Evicted} {
-		all := stagetest.LabOptions{Failures: []stagetest.Failure{{State: state, Rate: 1}}}
-		said := failure(t, all, func(lab *stagetest.Lab) {
+		all := labtest.Options{Failures: []labtest.Failure{{State: state, Rate: 1}}}
+		said := failure(t, all, func(lab *labtest.Lab) {
 			lab.Apply(web)
 			lab.WaitCurrent()
 		})
@@ -42,7 +42,7 @@ const database = `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db},
 // not their fate.
 func TestAPodThatComesBackMayBeLucky(t *testing.T) {
 	for seed := range uint64(5) {
-		lab := stagetest.New(t, stagetest.LabOptions{Seed: seed, Failures: []stagetest.Failure{{State: kstatustest.Failed, Rate: 0.5}}})
+		lab := labtest.New(t, labtest.Options{Seed: seed, Failures: []labtest.Failure{{State: kstatustest.Failed, Rate: 0.5}}})
 		lab.Apply(database)
 		lab.WaitCurrent()
 	}
@@ -50,7 +50,7 @@ func TestAPodThatComesBackMayBeLucky(t *testing.T) {
 
 // TestFaultsAreToldOnce: a controller's error is in what it was about already.
 func TestFaultsAreToldOnce(t *testing.T) {
-	said := failure(t, stagetest.LabOptions{}, func(lab *stagetest.Lab) {
+	said := failure(t, labtest.Options{}, func(lab *labtest.Lab) {
 		lab.Apply(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {app: a}},
   template: {metadata: {labels: {app: b}}, spec: {containers: [{name: c, image: i}]}}}}`)
 		lab.WaitCurrent()
@@ -61,20 +61,20 @@ func TestFaultsAreToldOnce(t *testing.T) {
 
 func TestDriveACustomResourcePending(t *testing.T) {
 	train := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Train"}
-	lab := stagetest.New(t, stagetest.LabOptions{Kinds: []memory.Kind{{GroupVersionKind: train, Status: true}}, Controllers: stagetest.StandIns(train)})
+	lab := labtest.New(t, labtest.Options{Kinds: []memory.Kind{{GroupVersionKind: train, Status: true}}, Controllers: labtest.StandIns(train)})
 	lab.Apply("{apiVersion: example.com/v1, kind: Train, metadata: {name: t}}")
 	lab.WaitCurrent()
 	lab.Drive(object("example.com/v1", "Train", "t"), kstatustest.Pending)
 	lab.Settle()
 	require.Error(t, kstatustest.Check(lab.Get("example.com/v1", "Train", "t")))
-	lab.Drive(object("example.com/v1", "Train", "t"), stagetest.Ready)
+	lab.Drive(object("example.com/v1", "Train", "t"), labtest.Ready)
 	lab.WaitCurrent()
 }
 
 func TestAClaimBindsAfterFiveMinutes(t *testing.T) {
 	claims := schema.GroupVersionKind{Version: "v1", Kind: "PersistentVolumeClaim"}
-	slow := stagetest.Failure{Kind: claims, State: kstatustest.Pending, Rate: 1, For: 5 * time.Minute}
-	lab := stagetest.New(t, stagetest.LabOptions{Failures: []stagetest.Failure{slow}})
+	slow := labtest.Failure{Kind: claims, State: kstatustest.Pending, Rate: 1, For: 5 * time.Minute}
+	lab := labtest.New(t, labtest.Options{Failures: []labtest.Failure{slow}})
 	lab.Apply("{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}")
 	began := lab.Now()
 	lab.WaitCurrent()
@@ -86,8 +86,8 @@ func TestAClaimBindsAfterFiveMinutes(t *testing.T) {
 }
 
 func TestFailuresInTime(t *testing.T) {
-	late := stagetest.Failure{State: kstatustest.CrashLoopBackOff, Count: 2, After: time.Minute, For: 10 * time.Minute}
-	lab := stagetest.New(t, stagetest.LabOptions{Failures: []stagetest.Failure{late}})
+	late := labtest.Failure{State: kstatustest.CrashLoopBackOff, Count: 2, After: time.Minute, For: 10 * time.Minute}
+	lab := labtest.New(t, labtest.Options{Failures: []labtest.Failure{late}})
 	lab.Apply(web)
 	ready := func() any {
 		n := field(lab.Get("apps/v1", "Deployment", "web"), "status", "readyReplicas")
@@ -104,7 +104,7 @@ func TestFailuresInTime(t *testing.T) {
 	require.Equal(t, all-2, ready())
 	lab.Advance(time.Second)
 	require.Equal(t, all, ready(), "and recover")
-	for _, wrong := range []stagetest.Failure{{Count: -1}, {After: -1}, {For: -1}, {For: 1, State: kstatustest.Evicted}} {
-		require.Contains(t, failure(t, stagetest.LabOptions{Failures: []stagetest.Failure{wrong}}, func(*stagetest.Lab) {}), "Failures[0].")
+	for _, wrong := range []labtest.Failure{{Count: -1}, {After: -1}, {For: -1}, {For: 1, State: kstatustest.Evicted}} {
+		require.Contains(t, failure(t, labtest.Options{Failures: []labtest.Failure{wrong}}, func(*labtest.Lab) {}), "Failures[0].")
 	}
 }

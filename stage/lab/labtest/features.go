@@ -1,4 +1,4 @@
-package stagetest
+package labtest
 
 import (
 	"maps"
@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/admission"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/features"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
@@ -23,7 +23,7 @@ type logger interface {
 
 // NotModelled returns what objects of the lab have asked for so far that Kubernetes' control plane
 // does and the lab does not, once for each kind and field. FEATURES.md lists what it knows of. It is
-// logged at the end of the test, or fails it, see LabOptions.Strict.
+// logged at the end of the test, or fails it, see Options.Strict.
 func (l *Lab) NotModelled() []features.Use {
 	l.dropping.Lock()
 	defer l.dropping.Unlock()
@@ -81,8 +81,8 @@ func (l *Lab) logFeatures(t logger) {
 	switch text := strings.Join(lines, "\n"); {
 	case len(lines) == 0:
 	case l.options.Strict:
-		t.Errorf("stagetest: objects ask for what the lab does not model:\n%s", text)
+		t.Errorf("labtest: objects ask for what the lab does not model:\n%s", text)
 	default:
-		t.Logf("stagetest: objects ask for what the lab does not model:\n%s", text)
+		t.Logf("labtest: objects ask for what the lab does not model:\n%s", text)
 	}
 }

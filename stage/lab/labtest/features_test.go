@@ -1,4 +1,4 @@
-package stagetest_test
+package labtest_test
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 // A logT is a T that remembers what a lab says at the end of a test.
@@ -34,7 +34,7 @@ const unmodelled = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web
 func TestWhatIsNotModelledIsTold(t *testing.T) {
 	for _, strict := range []bool{false, true} {
 		spy := &logT{TB: t}
-		lab := stagetest.New(spy, stagetest.LabOptions{Strict: strict})
+		lab := labtest.New(spy, labtest.Options{Strict: strict})
 		lab.Apply(unmodelled)
 		lab.WaitCurrent()
 		require.Len(t, lab.NotModelled(), 1)
@@ -51,7 +51,7 @@ func TestWhatIsNotModelledIsTold(t *testing.T) {
 // A lab in which everything is modelled says nothing.
 func TestALabWithoutSurprisesSaysNothing(t *testing.T) {
 	spy := &logT{TB: t}
-	lab := stagetest.New(spy, stagetest.LabOptions{Strict: true})
+	lab := labtest.New(spy, labtest.Options{Strict: true})
 	lab.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}`)
 	lab.WaitCurrent()
 	spy.end()

@@ -1,4 +1,4 @@
-package stagetest_test
+package labtest_test
 
 import (
 	"testing"
@@ -6,12 +6,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
 func TestGarbageCollectionTakesTime(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{GarbageCollection: &simulation.GarbageCollection{Delay: 10 * time.Second}})
+	lab := labtest.New(t, labtest.Options{GarbageCollection: &simulation.GarbageCollection{Delay: 10 * time.Second}})
 	lab.Apply(twoReplicas)
 	lab.WaitCurrent()
 	left := func() [3]int {

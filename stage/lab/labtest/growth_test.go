@@ -1,4 +1,4 @@
-package stagetest_test
+package labtest_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/race"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 const hundredPods = `
@@ -25,7 +25,7 @@ func TestALabForgetsPods(t *testing.T) {
 	if race.On {
 		t.Skip("it measures memory")
 	}
-	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab := labtest.New(t, labtest.Options{})
 	run := func(from, to int) {
 		for i := from; i < to; i++ {
 			lab.Apply(fmt.Sprintf(hundredPods, i))

@@ -1,4 +1,4 @@
-package stagetest_test
+package labtest_test
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 var pods = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
@@ -23,7 +23,7 @@ func computed(obj *unstructured.Unstructured) kstatus.Status {
 
 func TestPodsAreDrivenToEveryState(t *testing.T) {
 	for state, want := range map[kstatustest.State]kstatus.Status{
-		stagetest.Ready:              kstatus.Current,
+		labtest.Ready:                kstatus.Current,
 		kstatustest.Current:          kstatus.Current,
 		kstatustest.Succeeded:        kstatus.Current,
 		kstatustest.Pending:          kstatus.InProgress,
@@ -35,7 +35,7 @@ func TestPodsAreDrivenToEveryState(t *testing.T) {
 		kstatustest.Evicted:          kstatus.Failed,
 	} {
 		t.Run(string(state), func(t *testing.T) {
-			lab := stagetest.New(t, stagetest.LabOptions{})
+			lab := labtest.New(t, labtest.Options{})
 			lab.Apply(podIn("default", "web"))
 			lab.WaitCurrent()
 			pod := object("v1", "Pod", "web")
@@ -44,9 +44,9 @@ func TestPodsAreDrivenToEveryState(t *testing.T) {
 			require.Equal(t, want, computed(driven))
 			lab.Advance(time.Hour)
 			require.Equal(t, driven.Object["status"], lab.Get("v1", "Pod", "web").Object["status"], "it stays there")
-			lab.Drive(pod, stagetest.Ready)
+			lab.Drive(pod, labtest.Ready)
 			lab.Settle()
-			stagetest.RequireCurrent(t, lab.Get("v1", "Pod", "web"))
+			labtest.RequireCurrent(t, lab.Get("v1", "Pod", "web"))
 			require.NotEmpty(t, field(lab.Get("v1", "Pod", "web"), "spec", "nodeName"))
 		})
 	}
@@ -55,7 +55,7 @@ func TestPodsAreDrivenToEveryState(t *testing.T) {
 // TestADrivenPodIsNotScheduled drives one Pod before it was seen by anyone, and one that could not
 // be scheduled.
 func TestADrivenPodIsNotScheduled(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab := labtest.New(t, labtest.Options{})
 	lab.Apply(podIn("default", "new"), `{apiVersion: v1, kind: Pod, metadata: {name: large},
   spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "64"}}}]}}`)
 	lab.Drive(object("v1", "Pod", "new"), kstatustest.Unschedulable)
@@ -66,7 +66,7 @@ func TestADrivenPodIsNotScheduled(t *testing.T) {
 	lab.Settle()
 	for _, name := range []string{"new", "large"} {
 		require.Nil(t, field(lab.Get("v1", "Pod", name), "spec", "nodeName"), name)
-		lab.Drive(object("v1", "Pod", name), stagetest.Ready)
+		lab.Drive(object("v1", "Pod", name), labtest.Ready)
 	}
 	lab.Settle()
 	require.NotNil(t, field(lab.Get("v1", "Pod", "new"), "spec", "nodeName"))
@@ -74,7 +74,7 @@ func TestADrivenPodIsNotScheduled(t *testing.T) {
 }
 
 func TestWhatADrivenPodMeansForItsOwner(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab := labtest.New(t, labtest.Options{})
 	lab.Apply(web)
 	lab.WaitCurrent()
 	found := lab.List("v1", "Pod", "")
@@ -91,7 +91,7 @@ func TestWhatADrivenPodMeansForItsOwner(t *testing.T) {
 }
 
 func TestADeploymentIsDrivenToFailureAndBack(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab := labtest.New(t, labtest.Options{})
 	lab.Apply(web)
 	lab.WaitCurrent()
 	deployment := object("apps/v1", "Deployment", "web")
@@ -100,7 +100,7 @@ func TestADeploymentIsDrivenToFailureAndBack(t *testing.T) {
 	failed := lab.Get("apps/v1", "Deployment", "web")
 	require.Equal(t, kstatus.Failed, computed(failed))
 	require.Contains(t, fmt.Sprint(failed.Object["status"]), "ProgressDeadlineExceeded")
-	lab.Drive(deployment, stagetest.Ready)
+	lab.Drive(deployment, labtest.Ready)
 	lab.WaitCurrent(deployment)
 	lab.Settle()
 	ready := lab.Get("apps/v1", "Deployment", "web")
@@ -109,9 +109,9 @@ func TestADeploymentIsDrivenToFailureAndBack(t *testing.T) {
 }
 
 // failing returns the names of the Pods, of many, that a failure happens to.
-func failing(t *testing.T, seed uint64, many int, f stagetest.Failure) map[string]bool {
+func failing(t *testing.T, seed uint64, many int, f labtest.Failure) map[string]bool {
 	t.Helper()
-	lab := stagetest.New(t, stagetest.LabOptions{Seed: seed, Nodes: 10, Failures: []stagetest.Failure{f}})
+	lab := labtest.New(t, labtest.Options{Seed: seed, Nodes: 10, Failures: []labtest.Failure{f}})
 	for i := range many {
 		lab.Apply(podIn("default", fmt.Sprintf("web-%d", i)))
 	}
@@ -129,7 +129,7 @@ func failing(t *testing.T, seed uint64, many int, f stagetest.Failure) map[strin
 }
 
 func TestFailuresHappenByRateAndSeed(t *testing.T) {
-	crash := stagetest.Failure{State: kstatustest.CrashLoopBackOff, Rate: 0.2}
+	crash := labtest.Failure{State: kstatustest.CrashLoopBackOff, Rate: 0.2}
 	failed := failing(t, 1, 1000, crash)
 	require.InDelta(t, 200, len(failed), 38, "three standard deviations")
 	require.Equal(t, failed, failing(t, 1, 1000, crash))
@@ -153,14 +153,14 @@ func TestFailuresHappenByRateAndSeed(t *testing.T) {
 }
 
 func TestFailuresHappenToWhatIsSelected(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{Failures: []stagetest.Failure{
+	lab := labtest.New(t, labtest.Options{Failures: []labtest.Failure{
 		{State: kstatustest.Unschedulable, Rate: 1, Selector: labels.SelectorFromSet(labels.Set{"app": "web"})},
 		{State: kstatustest.NotReady, Rate: 1, Kind: schema.GroupVersionKind{Version: "v1", Kind: "Node"}, Selector: labels.SelectorFromSet(labels.Set{"broken": "true"})},
 	}})
 	lab.Apply(web, podIn("default", "other"), `{apiVersion: v1, kind: Node, metadata: {name: broken, labels: {broken: "true"}}}`)
 	lab.Settle()
-	stagetest.RequireCurrent(t, lab.Get("v1", "Pod", "other"))
-	stagetest.RequireCurrent(t, lab.Get("v1", "Node", "node-1"))
+	labtest.RequireCurrent(t, lab.Get("v1", "Pod", "other"))
+	labtest.RequireCurrent(t, lab.Get("v1", "Node", "node-1"))
 	require.NotEqual(t, kstatus.Current, computed(lab.Get("v1", "Node", "broken")))
 	found := lab.List("v1", "Pod", "app=web")
 	require.Len(t, found, 3)

@@ -1,4 +1,4 @@
-package stagetest_test
+package labtest_test
 
 import (
 	"fmt"
@@ -11,13 +11,13 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
 func TestJobsRunAsLongAsTheirCommand(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab := labtest.New(t, labtest.Options{})
 	lab.Apply(`{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {template: {spec: {
   restartPolicy: Never, containers: [{name: c, image: busybox, command: [sleep, "90"]}]}}}}`)
 	lab.Advance(89 * time.Second)
@@ -27,7 +27,7 @@ func TestJobsRunAsLongAsTheirCommand(t *testing.T) {
 }
 
 func TestJobsFailAsTheirCommand(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab := labtest.New(t, labtest.Options{})
 	lab.Apply(`{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {backoffLimit: 0, template: {spec: {
   restartPolicy: Never, containers: [{name: c, image: busybox, command: [sh, -c, sleep 5; exit 3]}]}}}}`)
 	lab.Settle()
@@ -35,7 +35,7 @@ func TestJobsFailAsTheirCommand(t *testing.T) {
 }
 
 func TestDeploymentsWaitForImagesAndProbes(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab := labtest.New(t, labtest.Options{})
 	lab.Apply(deploymentOf("web", "{name: c, image: nginx, readinessProbe: {initialDelaySeconds: 20, httpGet: {port: 80}}}"), deploymentOf("gone", `{name: c, image: "nginx:404"}`))
 	lab.Advance(19 * time.Second)
 	require.Zero(t, ready(lab, "web"))
@@ -54,13 +54,13 @@ func deploymentOf(name, container string) string {
   template: {metadata: {labels: {app: ` + name + `}}, spec: {containers: [` + container + `]}}}}`
 }
 
-func ready(lab *stagetest.Lab, name string) any {
+func ready(lab *labtest.Lab, name string) any {
 	v, _ := field(lab.Get("apps/v1", "Deployment", name), "status", "readyReplicas").(int64)
 	return v
 }
 
 func TestDeletedPodsHaveTheirGracePeriod(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab := labtest.New(t, labtest.Options{})
 	lab.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: busybox, command: [sleep, "3600"]}]}}`)
 	lab.Advance(time.Minute)
 	lab.Delete(object("v1", "Pod", "p"))
@@ -72,20 +72,20 @@ func TestDeletedPodsHaveTheirGracePeriod(t *testing.T) {
 }
 
 func TestOwnStagesForPodsPlayThemAll(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{Stages: []stage.Source{presets.PodChaos()}})
+	lab := labtest.New(t, labtest.Options{Stages: []stage.Source{presets.PodChaos()}})
 	lab.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: "busybox:404"}]}}`)
 	lab.WaitCurrent()
 }
 
 func TestKubeletsOfUnreachableNodesDoNothing(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{Nodes: 1})
+	lab := labtest.New(t, labtest.Options{Nodes: 1})
 	lab.Apply(deploymentOf("web", `{name: c, image: busybox, command: [sleep, "60"]}`))
 	lab.Advance(30 * time.Second)
 	require.EqualValues(t, 2, ready(lab, "web"))
 	lab.Drive(object("v1", "Node", "node-1"), kstatustest.NotReady)
 	lab.Advance(2 * time.Minute)
 	require.Zero(t, ready(lab, "web"))
-	lab.Drive(object("v1", "Node", "node-1"), stagetest.Ready)
+	lab.Drive(object("v1", "Node", "node-1"), labtest.Ready)
 	lab.Advance(10 * time.Second)
 	require.EqualValues(t, 2, ready(lab, "web"))
 }
@@ -94,7 +94,7 @@ func TestKubeletsOfUnreachableNodesDoNothing(t *testing.T) {
 func TestOtherContainersRunForEver(t *testing.T) {
 	job := `{apiVersion: batch/v1, kind: Job, metadata: {name: %s}, spec: {template: {metadata: {annotations: {%s}},
   spec: {restartPolicy: Never, containers: [{name: c, image: migrate}]}}}}`
-	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab := labtest.New(t, labtest.Options{})
 	lab.Apply(fmt.Sprintf(job, "unknown", ""), fmt.Sprintf(job, "known", "command.stagecraft-go.github.io/c: sleep 5"))
 	lab.Advance(24 * time.Hour)
 	require.EqualValues(t, 1, field(lab.Get("batch/v1", "Job", "unknown"), "status", "active"))
@@ -102,7 +102,7 @@ func TestOtherContainersRunForEver(t *testing.T) {
 }
 
 func TestEventsAreRecorded(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{Nodes: 1})
+	lab := labtest.New(t, labtest.Options{Nodes: 1})
 	lab.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: nginx}]}}`)
 	lab.Settle()
 	var got []string
@@ -117,7 +117,7 @@ func TestEventsAreRecorded(t *testing.T) {
 		"kubelet: Created: Container created",
 		"kubelet: Started: Container started",
 	}, got)
-	quiet := stagetest.New(t, stagetest.LabOptions{NoEvents: true})
+	quiet := labtest.New(t, labtest.Options{NoEvents: true})
 	quiet.Apply(deploymentOf("web", "{name: c, image: nginx}"))
 	quiet.WaitCurrent()
 	require.Empty(t, quiet.List("v1", "Event", ""))
@@ -125,7 +125,7 @@ func TestEventsAreRecorded(t *testing.T) {
 
 // TestALabTakesTime: the ReplicaSet controller sends 20 requests a second after the first 30.
 func TestALabTakesTime(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{Timing: simulation.ClusterLike()})
+	lab := labtest.New(t, labtest.Options{Timing: simulation.ClusterLike()})
 	begin := lab.Now()
 	lab.Apply(`{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web}, spec: {replicas: 100, selector: {matchLabels: {a: b}},
   template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: nginx}]}}}}`)
@@ -135,7 +135,7 @@ func TestALabTakesTime(t *testing.T) {
 
 // TestEachFailedProbeIsRecorded: that of liveness is asked twice, then the container gets 5 seconds.
 func TestEachFailedProbeIsRecorded(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{Nodes: 1})
+	lab := labtest.New(t, labtest.Options{Nodes: 1})
 	lab.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {liveness.probe.stagecraft-go.github.io/c: fails}},
   spec: {terminationGracePeriodSeconds: 5, containers: [{name: c, image: nginx, command: [sleep, 1h],
   livenessProbe: {tcpSocket: {port: 80}, periodSeconds: 10, failureThreshold: 2, initialDelaySeconds: 10}}]}}`)
@@ -158,7 +158,7 @@ func TestEachFailedProbeIsRecorded(t *testing.T) {
 // TestKubeletsRefusePortsThatAreTaken: a StatefulSet whose Pod is bound by hand gets another one again
 // and again, until the port is free.
 func TestKubeletsRefusePortsThatAreTaken(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{Nodes: 1})
+	lab := labtest.New(t, labtest.Options{Nodes: 1})
 	const container = `{name: c, image: busybox, ports: [{containerPort: 80, hostPort: 80}]}`
 	lab.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: first}, spec: {containers: [` + container + `]}}`)
 	lab.Advance(time.Second)

@@ -1,4 +1,4 @@
-package stagetest
+package labtest
 
 import (
 	"context"
@@ -18,18 +18,18 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/features"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/kubelet"
 	"github.com/stagecraft-go/stagecraft/stage/lab/defaults"
+	"github.com/stagecraft-go/stagecraft/stage/lab/validation"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
-	"github.com/stagecraft-go/stagecraft/stage/lab/validation"
 )
 
 // T is what a [Lab] needs of a *testing.T. Ginkgo's GinkgoT() implements it too.
 type T = kstatustest.T
 
-// LabOptions of [New]. The zero value is the default.
-type LabOptions struct {
+// Options of [New]. The zero value is the default.
+type Options struct {
 	// Seed decides all draws, uids and generated names.
 	Seed uint64
 	// Start is the virtual time at which the lab begins. Default 2006-01-02T15:04:05Z.
@@ -86,10 +86,10 @@ type LabOptions struct {
 
 // A Lab is a cluster in memory with nodes. Workload controllers, a scheduler and Stages run on it
 // in virtual time, and behave as on a real cluster. Errors fail the test. A Lab must not be used
-// from several goroutines at once; its cluster may be, see LabOptions.Sync.
+// from several goroutines at once; its cluster may be, see Options.Sync.
 type Lab struct {
 	t         T
-	options   LabOptions
+	options   Options
 	base      *Base // nil: none
 	set       *stage.Set
 	sim       *simulation.Simulation
@@ -100,7 +100,7 @@ type Lab struct {
 	held      map[reference]types.UID     // objects that Drive holds in a state
 	decided   map[types.UID]bool          // whether it was decided if a failure happens to them
 	occupants map[objectSlot]int          // how many objects have been in a slot
-	failed    map[int]int                 // how many objects failed, by the place in LabOptions.Failures
+	failed    map[int]int                 // how many objects failed, by the place in Options.Failures
 	streaks   map[types.UID]failureStreak // by the uid of the owner
 	// of Stages and controllers
 	errors []error
@@ -110,12 +110,12 @@ type Lab struct {
 // kube-node-lease, and a default StorageClass that binds claims at once. Objects in other namespaces
 // are refused until these exist, and workloads without a template of Pods or a selector that matches
 // it. Stages with faults fail the test.
-func New(t T, o LabOptions) *Lab {
+func New(t T, o Options) *Lab {
 	t.Helper()
 	return newLab(t, o, nil)
 }
 
-func newLab(t T, o LabOptions, base *Base) *Lab {
+func newLab(t T, o Options, base *Base) *Lab {
 	t.Helper()
 	if o.Timeout == 0 {
 		o.Timeout = time.Hour
@@ -175,7 +175,7 @@ func (l *Lab) explainDefaults(err error) error {
 	if l.options.OnlyStages {
 		return err
 	}
-	return fmt.Errorf("%w\n(LabOptions.Stages are played together with presets NodeFast and PodFast, unless OnlyStages is set)", err)
+	return fmt.Errorf("%w\n(Options.Stages are played together with presets NodeFast and PodFast, unless OnlyStages is set)", err)
 }
 
 // addDefaultControllers refuses a controller that is one of the defaults.
@@ -186,7 +186,7 @@ func (l *Lab) addDefaultControllers() error {
 	defaults := append(defaultControllers(controllers.Options{Autoscaling: autoscaling.Options{Metrics: l.options.Metrics}}), l.podKubelets()...)
 	for _, c := range l.options.Controllers {
 		if slices.ContainsFunc(defaults, func(d reconcile.Controller) bool { return d.Name == c.Name }) {
-			return fmt.Errorf("controller %q would run twice: LabOptions.Controllers run together with stagetest.Controllers(), unless OnlyControllers is set", c.Name)
+			return fmt.Errorf("controller %q would run twice: Options.Controllers run together with labtest.Controllers(), unless OnlyControllers is set", c.Name)
 		}
 	}
 	l.options.Controllers = append(defaults, l.options.Controllers...)
@@ -232,7 +232,7 @@ func (l *Lab) Now() time.Time { return l.sim.Now() }
 func (l *Lab) must(err error) {
 	l.t.Helper()
 	if err != nil {
-		l.t.Fatalf("stagetest: %v", err)
+		l.t.Fatalf("labtest: %v", err)
 	}
 }
 

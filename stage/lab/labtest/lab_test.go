@@ -1,4 +1,4 @@
-package stagetest_test
+package labtest_test
 
 import (
 	"context"
@@ -19,10 +19,10 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
 // A recorder is a test that notes why it failed.
@@ -37,12 +37,12 @@ func (r *recorder) Fatalf(format string, args ...any) {
 }
 
 // failure returns what a test that does something in a lab fails with.
-func failure(t *testing.T, o stagetest.LabOptions, do func(*stagetest.Lab)) string {
+func failure(t *testing.T, o labtest.Options, do func(*labtest.Lab)) string {
 	t.Helper()
 	r, done := &recorder{}, make(chan struct{})
 	go func() {
 		defer close(done)
-		do(stagetest.New(r, o))
+		do(labtest.New(r, o))
 	}()
 	<-done
 	require.Len(t, r.failures, 1, "it fails once")
@@ -76,13 +76,13 @@ func field(obj *unstructured.Unstructured, path ...string) any {
 
 func TestLab(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	lab := stagetest.New(t, stagetest.LabOptions{Start: start, Nodes: 2})
+	lab := labtest.New(t, labtest.Options{Start: start, Nodes: 2})
 	require.Equal(t, start, lab.Now())
-	stagetest.RequireCurrent(t, lab.Get("v1", "Node", "node-2"))
+	labtest.RequireCurrent(t, lab.Get("v1", "Node", "node-2"))
 	lab.Apply(web)
 	require.Empty(t, lab.Get("apps/v1", "Deployment", "web").Object["status"], "nothing happens before time goes on")
 	lab.WaitCurrent()
-	stagetest.RequireCurrent(t, lab.Get("apps/v1", "Deployment", "web"))
+	labtest.RequireCurrent(t, lab.Get("apps/v1", "Deployment", "web"))
 	lab.Advance(time.Hour)
 	require.GreaterOrEqual(t, lab.Now().Sub(start), time.Hour)
 	require.Len(t, lab.List("v1", "Pod", "app=web"), 3)
@@ -97,7 +97,7 @@ func TestLab(t *testing.T) {
 func TestABundleBecomesCurrent(t *testing.T) {
 	data, err := os.ReadFile("testdata/bundle.yaml")
 	require.NoError(t, err)
-	lab := stagetest.New(t, stagetest.LabOptions{OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()}})
+	lab := labtest.New(t, labtest.Options{OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()}})
 	lab.Apply(string(data))
 	lab.WaitCurrent()
 	lab.Settle()
@@ -106,7 +106,7 @@ func TestABundleBecomesCurrent(t *testing.T) {
 }
 
 func TestApplyTakesDocumentsListsAndObjects(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab := labtest.New(t, labtest.Options{})
 	lab.Apply(`
 {apiVersion: v1, kind: Namespace, metadata: {name: shop}}
 ---
@@ -135,7 +135,7 @@ items:
 }
 
 func TestApplyAgainRemovesWhatIsNoLongerGiven(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab := labtest.New(t, labtest.Options{})
 	lab.Apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {tier: front}}, data: {k: v, l: w}}")
 	lab.Apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: u}}")
 	a := lab.Get("v1", "ConfigMap", "a")
@@ -183,7 +183,7 @@ func agents() *daemonSet {
 
 func TestApplyOfAGoTypeLeavesTheStatusAlone(t *testing.T) {
 	d := agents()
-	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab := labtest.New(t, labtest.Options{})
 	lab.Apply(d)
 	lab.WaitCurrent(d)
 	lab.Apply(d)
@@ -195,7 +195,7 @@ func TestApplyOfAGoTypeLeavesTheStatusAlone(t *testing.T) {
 
 func TestKindsOfCustomObjects(t *testing.T) {
 	train := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Train"}
-	lab := stagetest.New(t, stagetest.LabOptions{Kinds: []memory.Kind{{GroupVersionKind: train, Status: true}}, Stages: []stage.Source{stages(`
+	lab := labtest.New(t, labtest.Options{Kinds: []memory.Kind{{GroupVersionKind: train, Status: true}}, Stages: []stage.Source{stages(`
 {apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: arrive}, spec: {resourceRef: {apiGroup: example.com/v1, kind: Train},
   selector: {matchExpressions: [{key: .status.phase, operator: DoesNotExist}]}, delay: {durationMilliseconds: 60000}, next: {statusTemplate: "phase: Ready"}}}`)}})
 	lab.Apply("{apiVersion: example.com/v1, kind: Train, metadata: {name: t}}")
@@ -226,55 +226,55 @@ func TestLabFails(t *testing.T) {
 	}
 	spinning := reconcile.Controller{Name: "spinner", For: configMaps, Reconcile: spin}
 	for name, c := range map[string]struct {
-		options stagetest.LabOptions
-		do      func(*stagetest.Lab)
+		options labtest.Options
+		do      func(*labtest.Lab)
 		want    []string
 	}{
-		"the default Stages twice": {stagetest.LabOptions{Stages: []stage.Source{presets.PodGeneral()}}, nil, []string{"pod-ready", "unless OnlyStages is set"}},
-		"the default controllers twice": {stagetest.LabOptions{Controllers: stagetest.Controllers()}, nil,
+		"the default Stages twice": {labtest.Options{Stages: []stage.Source{presets.PodGeneral()}}, nil, []string{"pod-ready", "unless OnlyStages is set"}},
+		"the default controllers twice": {labtest.Options{Controllers: labtest.Controllers()}, nil,
 			[]string{`controller "deployment" would run twice`, "unless OnlyControllers is set"}},
-		"faulty Stages": {stagetest.LabOptions{Stages: []stage.Source{stages(
+		"faulty Stages": {labtest.Options{Stages: []stage.Source{stages(
 			`{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: s}, spec: {}}`)}}, nil, []string{"stages.yaml:1:", "resourceRef"}},
-		"Stages of no kind": {stagetest.LabOptions{Stages: []stage.Source{stages(`{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: s},
+		"Stages of no kind": {labtest.Options{Stages: []stage.Source{stages(`{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: s},
 			spec: {resourceRef: {apiGroup: a.b/v1, kind: C}, selector: {}, next: {delete: true}}}`)}}, nil, []string{"a.b/v1, Kind=C is no known kind"}},
-		"failures of no kind": {stagetest.LabOptions{Failures: []stagetest.Failure{{Kind: schema.GroupVersionKind{Version: "v1", Kind: "Train"}}}}, nil, []string{"Kind=Train is no known kind"}},
-		"malformed YAML":      {do: func(l *stagetest.Lab) { l.Apply("kind: [") }, want: []string{"stagetest: manifest:2:1: document[0]: not YAML"}},
-		"a Stage as manifest": {do: func(l *stagetest.Lab) { l.Apply(toggle) }, want: []string{"Stages belong into LabOptions.Stages"}},
-		"no manifest":         {do: func(l *stagetest.Lab) { l.Apply(7) }, want: []string{"a manifest is YAML as a string, or an object, not a int"}},
-		"unknown kind": {do: func(l *stagetest.Lab) { l.Apply("{apiVersion: a.b/v1, kind: C, metadata: {name: thing}}") },
+		"failures of no kind": {labtest.Options{Failures: []labtest.Failure{{Kind: schema.GroupVersionKind{Version: "v1", Kind: "Train"}}}}, nil, []string{"Kind=Train is no known kind"}},
+		"malformed YAML":      {do: func(l *labtest.Lab) { l.Apply("kind: [") }, want: []string{"labtest: manifest:2:1: document[0]: not YAML"}},
+		"a Stage as manifest": {do: func(l *labtest.Lab) { l.Apply(toggle) }, want: []string{"Stages belong into Options.Stages"}},
+		"no manifest":         {do: func(l *labtest.Lab) { l.Apply(7) }, want: []string{"a manifest is YAML as a string, or an object, not a int"}},
+		"unknown kind": {do: func(l *labtest.Lab) { l.Apply("{apiVersion: a.b/v1, kind: C, metadata: {name: thing}}") },
 			want: []string{"C default/thing: ", "a.b/v1, Kind=C is no known kind"}},
-		"a missing namespace": {do: func(l *stagetest.Lab) { l.Apply(podIn("shop", "web")) }, want: []string{`namespaces "shop" not found`}},
-		"no selector": {do: func(l *stagetest.Lab) {
+		"a missing namespace": {do: func(l *labtest.Lab) { l.Apply(podIn("shop", "web")) }, want: []string{`namespaces "shop" not found`}},
+		"no selector": {do: func(l *labtest.Lab) {
 			l.Apply("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 1}}")
 		},
 			want: []string{"spec.selector: Required value", "spec.template.spec.containers: Required value"}},
-		"no name":            {do: func(l *stagetest.Lab) { l.Apply("{apiVersion: v1, kind: Pod, metadata: {}}") }, want: []string{"Pod default/: "}},
-		"nothing to apply":   {do: func(l *stagetest.Lab) { l.Apply((*unstructured.Unstructured)(nil)) }, want: []string{"there is no object"}},
-		"List":               {do: func(l *stagetest.Lab) { l.List("v1", "Pod", "=") }, want: []string{"unable to parse label selector"}},
-		"Delete":             {do: func(l *stagetest.Lab) { l.Delete(object("v1", "Pod", "web")) }, want: []string{`pods "web" not found`}},
-		"Get":                {do: func(l *stagetest.Lab) { l.Get("v1", "Pod", "shop/web") }, want: []string{`pods "web" not found`}},
-		"Advance":            {do: func(l *stagetest.Lab) { l.Advance(-time.Second) }, want: []string{"time does not go back by 1s"}},
-		"Drive nothing":      {do: func(l *stagetest.Lab) { l.Drive(&unstructured.Unstructured{}, stagetest.Ready) }, want: []string{"without a kind"}},
-		"Drive what is gone": {do: func(l *stagetest.Lab) { l.Drive(object("v1", "Pod", "web"), stagetest.Ready) }, want: []string{`pods "web" not found`}},
-		"Drive somewhere": {do: func(l *stagetest.Lab) {
+		"no name":            {do: func(l *labtest.Lab) { l.Apply("{apiVersion: v1, kind: Pod, metadata: {}}") }, want: []string{"Pod default/: "}},
+		"nothing to apply":   {do: func(l *labtest.Lab) { l.Apply((*unstructured.Unstructured)(nil)) }, want: []string{"there is no object"}},
+		"List":               {do: func(l *labtest.Lab) { l.List("v1", "Pod", "=") }, want: []string{"unable to parse label selector"}},
+		"Delete":             {do: func(l *labtest.Lab) { l.Delete(object("v1", "Pod", "web")) }, want: []string{`pods "web" not found`}},
+		"Get":                {do: func(l *labtest.Lab) { l.Get("v1", "Pod", "shop/web") }, want: []string{`pods "web" not found`}},
+		"Advance":            {do: func(l *labtest.Lab) { l.Advance(-time.Second) }, want: []string{"time does not go back by 1s"}},
+		"Drive nothing":      {do: func(l *labtest.Lab) { l.Drive(&unstructured.Unstructured{}, labtest.Ready) }, want: []string{"without a kind"}},
+		"Drive what is gone": {do: func(l *labtest.Lab) { l.Drive(object("v1", "Pod", "web"), labtest.Ready) }, want: []string{`pods "web" not found`}},
+		"Drive somewhere": {do: func(l *labtest.Lab) {
 			l.Apply(podIn("default", "web"))
 			l.Drive(object("v1", "Pod", "web"), "Sleeping")
 		}, want: []string{"Pod default/web: objects of this kind cannot be made Sleeping, only [CrashLoopBackOff Current"}},
-		"a Stage loop":      {stagetest.LabOptions{OnlyControllers: true, OnlyStages: true, Stages: []stage.Source{stages(toggle)}}, func(l *stagetest.Lab) { l.Apply(lit); l.Settle() }, []string{"Pod default/lamp", stage.ErrLivelock.Error()}},
-		"a loop in Advance": {stagetest.LabOptions{OnlyControllers: true, OnlyStages: true, Stages: []stage.Source{stages(toggle)}}, func(l *stagetest.Lab) { l.Apply(lit); l.Advance(0) }, []string{stage.ErrLivelock.Error()}},
-		"a controller's loop": {stagetest.LabOptions{Controllers: []reconcile.Controller{spinning}}, func(l *stagetest.Lab) {
+		"a Stage loop":      {labtest.Options{OnlyControllers: true, OnlyStages: true, Stages: []stage.Source{stages(toggle)}}, func(l *labtest.Lab) { l.Apply(lit); l.Settle() }, []string{"Pod default/lamp", stage.ErrLivelock.Error()}},
+		"a loop in Advance": {labtest.Options{OnlyControllers: true, OnlyStages: true, Stages: []stage.Source{stages(toggle)}}, func(l *labtest.Lab) { l.Apply(lit); l.Advance(0) }, []string{stage.ErrLivelock.Error()}},
+		"a controller's loop": {labtest.Options{Controllers: []reconcile.Controller{spinning}}, func(l *labtest.Lab) {
 			l.Apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: top}}")
 			l.Settle()
 		}, []string{"spinner default/top", reconcile.ErrLivelock.Error()}},
-		"heartbeats": {stagetest.LabOptions{Timeout: 10 * time.Minute, Stages: []stage.Source{presets.NodeHeartbeat()}}, func(l *stagetest.Lab) { l.Settle() }, []string{"not settled after 10m0s; the next thing is due in "}},
+		"heartbeats": {labtest.Options{Timeout: 10 * time.Minute, Stages: []stage.Source{presets.NodeHeartbeat()}}, func(l *labtest.Lab) { l.Settle() }, []string{"not settled after 10m0s; the next thing is due in "}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			do := c.do
 			if do == nil {
-				do = func(*stagetest.Lab) {}
+				do = func(*labtest.Lab) {}
 			}
 			said := failure(t, c.options, do)
-			for _, want := range append(c.want, "stagetest: ") {
+			for _, want := range append(c.want, "labtest: ") {
 				require.Contains(t, said, want)
 			}
 		})
@@ -283,7 +283,7 @@ func TestLabFails(t *testing.T) {
 
 func TestALabInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lab := stagetest.New(t, stagetest.LabOptions{})
+		lab := labtest.New(t, labtest.Options{})
 		changes, err := lab.Cluster().Watch(t.Context(), schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, "", metav1.ListOptions{})
 		require.NoError(t, err)
 		seen := map[string]string{}
@@ -309,7 +309,7 @@ func TestALabInABubble(t *testing.T) {
 func TestOthersFollowInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		follow := func(d time.Duration) { time.Sleep(d); synctest.Wait() }
-		lab := stagetest.New(t, stagetest.LabOptions{Start: time.Now(), Sync: follow, OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()}})
+		lab := labtest.New(t, labtest.Options{Start: time.Now(), Sync: follow, OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()}})
 		changes, err := lab.Cluster().Watch(t.Context(), configMaps, "", metav1.ListOptions{})
 		require.NoError(t, err)
 		defer changes.Stop()
@@ -329,7 +329,7 @@ func TestOthersFollowInABubble(t *testing.T) {
 		require.Equal(t, time.Now().UTC(), lab.Now().UTC())
 		lab.Apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: other}}")
 		lab.Advance(30 * time.Second)
-		stagetest.RequireCurrent(t, lab.Get("v1", "Pod", "other"))
+		labtest.RequireCurrent(t, lab.Get("v1", "Pod", "other"))
 	})
 }
 
@@ -338,9 +338,9 @@ func everything(t *testing.T, seed uint64) []byte {
 	t.Helper()
 	bundle, err := os.ReadFile("testdata/bundle.yaml")
 	require.NoError(t, err)
-	lab := stagetest.New(t, stagetest.LabOptions{
+	lab := labtest.New(t, labtest.Options{
 		Seed: seed, OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()},
-		Failures: []stagetest.Failure{{State: kstatustest.OOMKilled, Rate: 0.5}},
+		Failures: []labtest.Failure{{State: kstatustest.OOMKilled, Rate: 0.5}},
 	})
 	lab.Apply(string(bundle))
 	lab.Advance(10 * time.Minute)

@@ -1,4 +1,4 @@
-package stagetest_test
+package labtest_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/race"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 // Workloads that ask for 2,147,483,647 Pods neither end nor stop a lab: it serves other objects.
@@ -14,7 +14,7 @@ func TestALabServesOthersBesideWorkloadsWithoutEnd(t *testing.T) {
 	if race.On {
 		t.Skip("ten thousand Pods take long")
 	}
-	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab := labtest.New(t, labtest.Options{})
 	lab.Apply(`
 apiVersion: apps/v1
 kind: StatefulSet

@@ -1,4 +1,4 @@
-package stagetest_test
+package labtest_test
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 const twoReplicas = `
@@ -21,8 +21,8 @@ spec:
 `
 
 // aNodeFails is a lab with a Deployment whose Node has failed. It returns a Pod of that Node.
-func aNodeFails(t *testing.T, fail func(*stagetest.Lab, string)) (lab *stagetest.Lab, pod string) {
-	lab = stagetest.New(t, stagetest.LabOptions{Nodes: 2})
+func aNodeFails(t *testing.T, fail func(*labtest.Lab, string)) (lab *labtest.Lab, pod string) {
+	lab = labtest.New(t, labtest.Options{Nodes: 2})
 	lab.Apply(twoReplicas)
 	lab.WaitCurrent()
 	lost := lab.List("v1", "Pod", "app=web")[0]
@@ -32,7 +32,7 @@ func aNodeFails(t *testing.T, fail func(*stagetest.Lab, string)) (lab *stagetest
 
 func TestANodeIsDrivenNotReady(t *testing.T) {
 	var node string
-	lab, pod := aNodeFails(t, func(l *stagetest.Lab, name string) {
+	lab, pod := aNodeFails(t, func(l *labtest.Lab, name string) {
 		node = name
 		l.Drive(object("v1", "Node", name), kstatustest.NotReady)
 	})
@@ -43,14 +43,14 @@ func TestANodeIsDrivenNotReady(t *testing.T) {
 	lab.WaitCurrent()
 	require.NotNil(t, lab.Get("v1", "Pod", pod).GetDeletionTimestamp(), "evicted, and nobody removes it")
 	require.Equal(t, "Pod default/"+pod+": no Stage is played: its node is gone, or does not report\n", lab.Explain(object("v1", "Pod", pod)))
-	lab.Drive(object("v1", "Node", node), stagetest.Ready)
+	lab.Drive(object("v1", "Node", node), labtest.Ready)
 	lab.Settle()
 	require.Len(t, lab.List("v1", "Pod", "app=web"), 2, "it is gone")
 	require.Nil(t, field(lab.Get("v1", "Node", node), "spec", "taints"))
 }
 
 func TestANodeIsDeleted(t *testing.T) {
-	lab, pod := aNodeFails(t, func(l *stagetest.Lab, name string) { l.Delete(object("v1", "Node", name)) })
+	lab, pod := aNodeFails(t, func(l *labtest.Lab, name string) { l.Delete(object("v1", "Node", name)) })
 	lab.Advance(30 * time.Second)
 	require.Equal(t, "Running", field(lab.Get("v1", "Pod", pod), "status", "phase"))
 	lab.Advance(30 * time.Second)

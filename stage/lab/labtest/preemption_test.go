@@ -1,4 +1,4 @@
-package stagetest_test
+package labtest_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 func largePod(name, more string) string {
@@ -19,7 +19,7 @@ func largePod(name, more string) string {
 // other one was started later.
 func TestPreemptionHeedsBudgets(t *testing.T) {
 	for budget, victim := range map[string]string{"none": "late", "late": "early"} {
-		lab := stagetest.New(t, stagetest.LabOptions{Nodes: 2})
+		lab := labtest.New(t, labtest.Options{Nodes: 2})
 		lab.Apply(`{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 1000}`,
 			fmt.Sprintf(`{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b}, spec: {maxUnavailable: 0, selector: {matchLabels: {app: %s}}}}`, budget),
 			largePod("early", ""))

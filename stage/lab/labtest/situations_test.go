@@ -1,4 +1,4 @@
-package stagetest_test
+package labtest_test
 
 import (
 	"encoding/json"
@@ -12,8 +12,8 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
 // A situation is a status that a function in tests of controllers writes to make a workload ready
@@ -82,7 +82,7 @@ func TestSituations(t *testing.T) {
 				require.NotEqual(t, kstatus.Current, standard, "it is not only the extended profile that wants more")
 			}
 			require.NoError(t, kstatustest.MakeCurrent(obj))
-			stagetest.RequireCurrent(t, obj)
+			labtest.RequireCurrent(t, obj)
 		})
 	}
 }
@@ -91,12 +91,12 @@ func TestSituations(t *testing.T) {
 func TestSituationsInTheLab(t *testing.T) {
 	for _, s := range situations(t) {
 		t.Run(s.Kind+"/"+s.Name, func(t *testing.T) {
-			lab := stagetest.New(t, stagetest.LabOptions{})
+			lab := labtest.New(t, labtest.Options{})
 			lab.Apply(s.manifest)
 			lab.WaitCurrent()
 			lab.Settle()
 			obj := lab.Get(s.byHand(t).GetAPIVersion(), s.Kind, "web")
-			stagetest.RequireCurrent(t, obj)
+			labtest.RequireCurrent(t, obj)
 			for profile, rules := range map[string]*kstatus.Rules{"standard": kstatus.Standard(), "extended": kstatus.Extended()} {
 				require.Equal(t, kstatus.Current, rules.Compute(obj, lab.Now()).Status, profile)
 			}

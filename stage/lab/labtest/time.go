@@ -1,4 +1,4 @@
-package stagetest
+package labtest
 
 import (
 	"context"
@@ -26,14 +26,14 @@ func (l *Lab) Advance(d time.Duration) {
 }
 
 // Settle lets virtual time pass until nothing more will happen. It fails the test if that takes
-// longer than LabOptions.Timeout, as with CronJobs, with Stages that repeat for ever and with
-// autoscalers where LabOptions.Metrics is set, and if something happens again and again without time
+// longer than Options.Timeout, as with CronJobs, with Stages that repeat for ever and with
+// autoscalers where Options.Metrics is set, and if something happens again and again without time
 // passing.
 func (l *Lab) Settle() {
 	l.t.Helper()
 	l.playUntil(l.Now().Add(l.options.Timeout), never)
 	if next, more := l.next(); more {
-		l.t.Fatalf("stagetest: not settled after %s; the next thing is due in %s%s", l.options.Timeout, next.Sub(l.Now()), l.autoscalerSays())
+		l.t.Fatalf("labtest: not settled after %s; the next thing is due in %s%s", l.options.Timeout, next.Sub(l.Now()), l.autoscalerSays())
 	}
 }
 
@@ -49,7 +49,7 @@ func (l *Lab) autoscalerSays() string {
 		return ""
 	}
 	first := list.Items[0]
-	return fmt.Sprintf("; HorizontalPodAutoscaler %s/%s asks LabOptions.Metrics every 15s, so that the lab never settles: use Advance or WaitCurrent", first.GetNamespace(), first.GetName())
+	return fmt.Sprintf("; HorizontalPodAutoscaler %s/%s asks Options.Metrics every 15s, so that the lab never settles: use Advance or WaitCurrent", first.GetNamespace(), first.GetName())
 }
 
 func never() bool { return false }
@@ -100,7 +100,7 @@ func (l *Lab) failOnLivelock() {
 	l.t.Helper()
 	for _, err := range l.errors {
 		if errors.Is(err, stage.ErrLivelock) || errors.Is(err, reconcile.ErrLivelock) {
-			l.t.Fatalf("stagetest: %v", err)
+			l.t.Fatalf("labtest: %v", err)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package stagetest
+package labtest
 
 import (
 	"errors"
@@ -22,8 +22,8 @@ func RequireCurrent(t T, obj runtime.Object) {
 
 // WaitCurrent lets virtual time pass until objects are Current in both profiles of package kstatus,
 // all at the same time. Only kind, namespace and name of the given objects are used; without
-// arguments it waits for all objects that were applied. It fails the test after LabOptions.Timeout,
-// or if nothing more will happen and there is no LabOptions.Sync. The failure says what each object
+// arguments it waits for all objects that were applied. It fails the test after Options.Timeout,
+// or if nothing more will happen and there is no Options.Sync. The failure says what each object
 // lacks, which of its children are not current, what [Lab.Explain] says of those that Stages are
 // for, and the errors of controllers, each once.
 func (l *Lab) WaitCurrent(objs ...runtime.Object) {
@@ -40,7 +40,7 @@ func (l *Lab) WaitCurrent(objs ...runtime.Object) {
 	end, done := l.Now().Add(l.options.Timeout), func() bool { return l.allCurrent(refs) }
 	for !l.playUntil(end, done) {
 		if l.options.Sync == nil || !l.Now().Before(end) {
-			l.t.Fatalf("stagetest: %v", l.report(refs))
+			l.t.Fatalf("labtest: %v", l.report(refs))
 			return
 		}
 		l.advanceTo(l.Now().Add(min(time.Second, end.Sub(l.Now())))) // those who follow may have something to do

@@ -1,4 +1,4 @@
-package stagetest_test
+package labtest_test
 
 import (
 	"context"
@@ -13,18 +13,18 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 )
 
 func TestWaitCurrentSaysWhatIsMissingAndWhoIsToBlame(t *testing.T) {
-	said := failure(t, stagetest.LabOptions{Failures: []stagetest.Failure{{State: kstatustest.ImagePullBackOff, Rate: 1}}}, func(lab *stagetest.Lab) {
+	said := failure(t, labtest.Options{Failures: []labtest.Failure{{State: kstatustest.ImagePullBackOff, Rate: 1}}}, func(lab *labtest.Lab) {
 		lab.Apply(web, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")
 		lab.WaitCurrent()
 	})
 	for _, want := range []string{
-		"stagetest: Deployment default/web is not Current",
+		"labtest: Deployment default/web is not Current",
 		"standard profile: Failed ProgressDeadlineExceeded: Progress deadline exceeded",
 		"status.availableReplicas: missing: 3",
 		`status.conditions[type="Progressing"].reason: "ProgressDeadlineExceeded", should be "NewReplicaSetAvailable"`,
@@ -40,16 +40,16 @@ func TestWaitCurrentSaysWhatIsMissingAndWhoIsToBlame(t *testing.T) {
 }
 
 func TestWaitCurrentNamesWhatIsGone(t *testing.T) {
-	said := failure(t, stagetest.LabOptions{}, func(lab *stagetest.Lab) {
+	said := failure(t, labtest.Options{}, func(lab *labtest.Lab) {
 		lab.Apply(web)
 		lab.WaitCurrent(object("apps/v1", "Deployment", "web"), object("v1", "Service", "web"))
 	})
-	require.Equal(t, "stagetest: Service default/web is not there", said)
+	require.Equal(t, "labtest: Service default/web is not there", said)
 }
 
 func TestWaitCurrentWaitsForAPatience(t *testing.T) {
-	var lab *stagetest.Lab
-	said := failure(t, stagetest.LabOptions{Timeout: time.Minute}, func(l *stagetest.Lab) {
+	var lab *labtest.Lab
+	said := failure(t, labtest.Options{Timeout: time.Minute}, func(l *labtest.Lab) {
 		lab = l
 		l.Apply(`{apiVersion: batch/v1, kind: CronJob, metadata: {name: nightly}, spec: {schedule: '@hourly',
   jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}}}`, object("v1", "ConfigMap", "web"))
@@ -65,14 +65,14 @@ func TestWaitCurrentTellsWhatControllersFailedWith(t *testing.T) {
 	broken := reconcile.Controller{Name: "broken", For: pods, Reconcile: func(context.Context, reconcile.Request) (reconcile.Result, error) {
 		return reconcile.Result{}, errors.New("no luck")
 	}}
-	said := failure(t, stagetest.LabOptions{Controllers: []reconcile.Controller{broken}, Timeout: time.Second}, func(lab *stagetest.Lab) {
+	said := failure(t, labtest.Options{Controllers: []reconcile.Controller{broken}, Timeout: time.Second}, func(lab *labtest.Lab) {
 		lab.Apply(podIn("default", "web"))
 		lab.Drive(object("v1", "Pod", "web"), kstatustest.Pending)
 		lab.WaitCurrent()
 	})
 	require.Contains(t, said, "Pod default/web is not Current")
 	require.NotContains(t, said, "no luck", "it does not touch what is held")
-	said = failure(t, stagetest.LabOptions{Controllers: []reconcile.Controller{broken}, Timeout: time.Second}, func(lab *stagetest.Lab) {
+	said = failure(t, labtest.Options{Controllers: []reconcile.Controller{broken}, Timeout: time.Second}, func(lab *labtest.Lab) {
 		lab.Apply(podIn("default", "web"))
 		lab.WaitCurrent(object("v1", "Pod", "other"))
 	})
@@ -82,12 +82,12 @@ func TestWaitCurrentTellsWhatControllersFailedWith(t *testing.T) {
 
 // TestWaitCurrentNamesTheChildrenOfACustomResource, for which no rule looks at children.
 func TestWaitCurrentNamesTheChildrenOfACustomResource(t *testing.T) {
-	options := stagetest.LabOptions{
+	options := labtest.Options{
 		Timeout:  20 * time.Minute,
 		Kinds:    []memory.Kind{{GroupVersionKind: shops, Status: true}},
-		Failures: []stagetest.Failure{{State: kstatustest.ImagePullBackOff, Rate: 1}},
+		Failures: []labtest.Failure{{State: kstatustest.ImagePullBackOff, Rate: 1}},
 	}
-	said := failure(t, options, func(lab *stagetest.Lab) {
+	said := failure(t, options, func(lab *labtest.Lab) {
 		lab.Apply(`{apiVersion: example.com/v1, kind: Shop, metadata: {name: home}}`)
 		shop := lab.Get("example.com/v1", "Shop", "home")
 		owned := object("apps/v1", "Deployment", "web")
@@ -104,15 +104,15 @@ func TestWaitCurrentNamesTheChildrenOfACustomResource(t *testing.T) {
 
 func TestWaitCurrentGivesThoseWhoFollowTheirTime(t *testing.T) {
 	var passed time.Duration
-	said := failure(t, stagetest.LabOptions{Timeout: 90 * time.Second, Sync: func(d time.Duration) { passed += d }}, func(lab *stagetest.Lab) {
+	said := failure(t, labtest.Options{Timeout: 90 * time.Second, Sync: func(d time.Duration) { passed += d }}, func(lab *labtest.Lab) {
 		lab.WaitCurrent(object("v1", "Pod", "web"))
 	})
-	require.Equal(t, "stagetest: Pod default/web is not there", said)
+	require.Equal(t, "labtest: Pod default/web is not there", said)
 	require.Equal(t, 90*time.Second, passed)
 }
 
 func TestWaitCurrentSaysWhyThereIsNoNode(t *testing.T) {
-	said := failure(t, stagetest.LabOptions{Timeout: time.Minute}, func(lab *stagetest.Lab) {
+	said := failure(t, labtest.Options{Timeout: time.Minute}, func(lab *labtest.Lab) {
 		lab.Apply(strings.ReplaceAll(web, "image: nginx", "image: nginx, resources: {requests: {cpu: 64}}"))
 		lab.WaitCurrent()
 	})

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/stage"
-	"github.com/stagecraft-go/stagecraft/stage/simulation"
 	"github.com/stagecraft-go/stagecraft/stage/lab/load"
+	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
 func ExampleSchedule() {

@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
-	"time"
 
-	"github.com/stagecraft-go/stagecraft/internal/jq"
+	"github.com/itchyny/gojq"
+
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/lines"
 )
 
@@ -86,19 +85,28 @@ func (c *lineCounter) lineOf(offset int64) int {
 // A cell is a column of Columns.Cells.
 type cell struct {
 	column  string
-	program *jq.Program
+	program *gojq.Code
 }
 
 // compileCells compiles the expressions of Columns.Cells, by the names of their columns.
 func (t *traceReader) compileCells() {
 	for _, name := range slices.Sorted(maps.Keys(t.columns.Cells)) {
-		p, err := jq.Compile(t.columns.Cells[name], jq.Options{})
+		p, err := compileCell(t.columns.Cells[name])
 		if err != nil {
 			t.fault(1, name, err)
 			continue
 		}
 		t.cells = append(t.cells, cell{name, p})
 	}
+}
+
+// compileCell compiles a jq expression, which sees neither the environment nor modules.
+func compileCell(expression string) (*gojq.Code, error) {
+	query, err := gojq.Parse(expression)
+	if err != nil {
+		return nil, err
+	}
+	return gojq.Compile(query)
 }
 
 // addCells adds the columns of Columns.Cells that an object has.
@@ -111,10 +119,8 @@ func (t *traceReader) addCells(line int, text []byte, fields map[string]string) 
 		t.fault(line, "", err)
 		return
 	}
-	in := &jq.Input{}
 	for _, c := range t.cells {
-		in.Reset(object, time.Time{})
-		v, err := c.value(in)
+		v, err := c.value(object)
 		if err != nil {
 			t.fault(line, c.column, err)
 		} else if !t.empty(v) {
@@ -123,18 +129,27 @@ func (t *traceReader) addCells(line int, text []byte, fields map[string]string) 
 	}
 }
 
-// value is the text of the only output, "" if there is none or null.
-func (c cell) value(in *jq.Input) (string, error) {
-	out, err := c.program.Run(in)
-	if err != nil || len(out) == 0 {
-		return "", err
+// value returns the text of the only output. It returns "" without an output, and for null.
+func (c cell) value(object map[string]any) (string, error) {
+	var raw []byte
+	outputs := c.program.Run(object)
+	for n := 0; ; n++ {
+		v, more := outputs.Next()
+		if !more && n == 0 {
+			return "", nil
+		}
+		if !more {
+			return scalar(raw)
+		}
+		if err, failed := v.(error); failed {
+			return "", err
+		}
+		if n > 0 {
+			return "", errors.New("has more than one value, want one")
+		}
+		var err error
+		if raw, err = json.Marshal(v); err != nil {
+			return "", err
+		}
 	}
-	if len(out) > 1 {
-		return "", fmt.Errorf("has %d values, want one", len(out))
-	}
-	raw, err := json.Marshal(out[0])
-	if err != nil {
-		return "", err
-	}
-	return scalar(raw)
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/lines"
 )
 
 // A traceReader makes Rows of the lines of a file, and collects all errors.
@@ -17,7 +17,7 @@ type traceReader struct {
 	rows    []Row
 	times   []timestamp   // of the rows; empty if they are untimed
 	further []furtherTime // of the columns Times
-	faults  position.FirstFaults
+	faults  lines.FirstFaults
 	cells   []cell // of Columns.Cells
 	nested  bool   // values that are objects or arrays are left out, not refused
 }

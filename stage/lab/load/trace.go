@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/stagecraft-go/stagecraft/internal/printable"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/printable"
 )
 
 // A Row is one line of a recorded trace.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/stagecraft-go/stagecraft/internal/printable"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/printable"
 	"github.com/stagecraft-go/stagecraft/stage/lab/record"
 )
 

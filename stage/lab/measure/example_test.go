@@ -14,11 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/runtime"
 
 	"github.com/stagecraft-go/stagecraft/stage"
-	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/simulation"
 	"github.com/stagecraft-go/stagecraft/stage/lab/load"
 	"github.com/stagecraft-go/stagecraft/stage/lab/measure"
 	"github.com/stagecraft-go/stagecraft/stage/lab/record"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
 var jobs = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}

@@ -15,12 +15,12 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/scheduling"
-	"github.com/stagecraft-go/stagecraft/stage/presets"
-	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/simulation"
 	"github.com/stagecraft-go/stagecraft/stage/lab/load"
 	"github.com/stagecraft-go/stagecraft/stage/lab/measure"
 	"github.com/stagecraft-go/stagecraft/stage/lab/record"
+	"github.com/stagecraft-go/stagecraft/stage/presets"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
 // work is a Pod that runs as long as its annotation says, from the moment at which it has a node,

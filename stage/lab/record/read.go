@@ -15,8 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/lines"
-	"github.com/stagecraft-go/stagecraft/internal/position"
-	"github.com/stagecraft-go/stagecraft/internal/printable"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/printable"
 )
 
 // A LineError is an error in a log file.
@@ -38,7 +37,7 @@ func (e *LineError) Unwrap() error { return e.Err }
 // the others, joined, and no log.
 func Collect(records iter.Seq2[Record, error]) (Log, error) {
 	var log Log
-	var faults position.FirstFaults
+	var faults lines.FirstFaults
 	for r, err := range records {
 		if err != nil {
 			faults.Add(err)

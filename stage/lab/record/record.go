@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stagecraft-go/stagecraft/internal/printable"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/printable"
 )
 
 // A Record is one entry of a log. It is plain data.

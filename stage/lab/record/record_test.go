@@ -18,9 +18,9 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers"
+	"github.com/stagecraft-go/stagecraft/stage/lab/record"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
-	"github.com/stagecraft-go/stagecraft/stage/lab/record"
 )
 
 var (

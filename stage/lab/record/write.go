@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stagecraft-go/stagecraft/internal/files"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/files"
 )
 
 // WriteFile puts what a function writes into a file, such as a log or a report, whole or not at all:

@@ -14,9 +14,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stagecraft-go/stagecraft/internal/files"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/files"
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/lines"
-	"github.com/stagecraft-go/stagecraft/internal/printable"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/printable"
 )
 
 // A LineError is an error in a file of results.

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/defaults"
-	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/lab/validation"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
 const (

@@ -6,7 +6,7 @@
 //	cluster.Extend(validation.Hooks())
 //
 // It looks at what defaults have been filled into, see package defaults. A lab, see package
-// stagetest, and the server of module stage/lab/apiserver have it.
+// labtest, and the server of package stage/lab/apiserver have it.
 //
 // It is not all that kube-apiserver checks. Of sound objects of all built-in kinds thousands with one
 // fault were made: a field is missing or has a wrong value, an element of a list is there twice, or

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/defaults"
-	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/lab/validation"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
 func newCluster() *memory.Cluster {

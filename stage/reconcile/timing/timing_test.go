@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stagecraft-go/stagecraft/stage/lab/load"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile/timing"
 )
 
@@ -74,7 +73,7 @@ func TestTokensComeAtTheRate(t *testing.T) {
 
 func TestLatencies(t *testing.T) {
 	write := timing.LogNormal{Median: 5 * time.Millisecond, P99: 50 * time.Millisecond}
-	c := timing.NewClient(timing.Limits{}, timing.Latency{Create: write, Patch: load.Fixed(0.002)}, 3)
+	c := timing.NewClient(timing.Limits{}, timing.Latency{Create: write, Patch: fixed(0.002)}, 3)
 	var all []float64
 	for range 20_000 {
 		all = append(all, seconds(c.Send(start, timing.Create)))
@@ -218,3 +217,8 @@ func TestPositionOfAView(t *testing.T) {
 	_, ok = v.Take(start.Add(time.Minute))
 	require.False(t, ok, "Deliver is about the events that there were")
 }
+
+// fixed is a duration in seconds that is always the same.
+type fixed float64
+
+func (f fixed) Quantile(float64) float64 { return float64(f) }

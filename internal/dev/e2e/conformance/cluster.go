@@ -22,7 +22,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 // nodes is how many nodes the clusters have.
@@ -101,7 +101,7 @@ func newNode(i int) *unstructured.Unstructured {
 // startMemory starts the server in memory, in real time.
 func startMemory() (cluster, error) {
 	t := &failures{}
-	lab := stagetest.New(t, stagetest.LabOptions{Nodes: nodes, Start: time.Now(), Kubelets: kubelet.Options{Program: newPrograms().of}})
+	lab := labtest.New(t, labtest.Options{Nodes: nodes, Start: time.Now(), Kubelets: kubelet.Options{Program: newPrograms().of}})
 	if t.err != nil {
 		return cluster{}, t.err
 	}

@@ -19,7 +19,7 @@
 //				return m.Start(ctx)
 //			},
 //			Objects: []any{website},
-//			Steps:   []hunting.Step{{At: 10 * time.Minute, Do: func(lab *stagetest.Lab) { … }}},
+//			Steps:   []hunting.Step{{At: 10 * time.Minute, Do: func(lab *labtest.Lab) { … }}},
 //		})
 //	}
 //

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 // Options of [Test] and [Search]. The zero value is the default.
@@ -21,7 +21,7 @@ type Options struct {
 	// Patience is the virtual time that a run has to come to rest. Default 5m.
 	Patience time.Duration
 	// Lab are the options of the labs. Start and Sync are set.
-	Lab stagetest.LabOptions
+	Lab labtest.Options
 	// Ignore are names of fields, at any depth, that are not compared.
 	Ignore []string
 }
@@ -39,7 +39,7 @@ type Scenario struct {
 // A Step is what users do at a time after the start.
 type Step struct {
 	At time.Duration
-	Do func(*stagetest.Lab)
+	Do func(*labtest.Lab)
 }
 
 // What a fault does to a write.

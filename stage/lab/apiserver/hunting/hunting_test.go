@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/hunting"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 // managers has TestManagers run: a manager that does not end with its context keeps a bubble from
@@ -44,7 +44,7 @@ func TestManagers(t *testing.T) {
 		{"an error swallowed", 0, func(bug bool) controller { return swallows{bug} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := hunting.Options{Runs: 24, Lab: stagetest.LabOptions{Nodes: -1}}
+			o := hunting.Options{Runs: 24, Lab: labtest.Options{Nodes: -1}}
 			report := hunting.Search(t, o, scenario(c.every, func() controller { return c.start(true) }))
 			require.Len(t, report.Failures, 1)
 			f := report.Failures[0]
@@ -71,7 +71,7 @@ func TestTriesNothing(t *testing.T) {
 	if !*triesNothing {
 		t.Skip("it fails, as TestAHuntThatTriesNothingFails checks")
 	}
-	hunting.Test(t, hunting.Options{Lab: stagetest.LabOptions{Nodes: -1}}, hunting.Scenario{
+	hunting.Test(t, hunting.Options{Lab: labtest.Options{Nodes: -1}}, hunting.Scenario{
 		Start:   func(ctx context.Context, _ *rest.Config) error { <-ctx.Done(); return nil },
 		Objects: []any{owner},
 	})
@@ -118,7 +118,7 @@ func scenario(every time.Duration, start func() controller) hunting.Scenario {
 }
 
 // changes has a user change the owner.
-func changes(lab *stagetest.Lab) {
+func changes(lab *labtest.Lab) {
 	name := types.NamespacedName{Namespace: "default", Name: "a"}
 	_, err := lab.Cluster().Patch(context.Background(), configMaps, name, types.MergePatchType, []byte(`{"data":{"size":"2"}}`), metav1.PatchOptions{FieldManager: "user"})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
 	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 // An outcome is what came of a run.
@@ -58,7 +58,7 @@ func play(t *testing.T, o Options, s Scenario, f *Fault) *outcome {
 	synctest.Test(t, func(t *testing.T) {
 		o.Lab.Start, o.Lab.Quiet = time.Now(), true
 		o.Lab.Sync = func(d time.Duration) { time.Sleep(d); synctest.Wait() }
-		lab := stagetest.New(t, o.Lab)
+		lab := labtest.New(t, o.Lab)
 		r := &run{scenario: s, start: time.Now(), fault: f, counts: map[Request]int{}}
 		r.config = apiserver.Start(t, lab.Cluster(), apiserver.Options{})
 		var end context.CancelFunc
@@ -70,7 +70,7 @@ func play(t *testing.T, o Options, s Scenario, f *Fault) *outcome {
 	return out
 }
 
-func (r *run) carryOut(lab *stagetest.Lab, o Options) {
+func (r *run) carryOut(lab *labtest.Lab, o Options) {
 	state := func() hunt.State { return hunt.StateOf(lab.Cluster(), o.Ignore...) }
 	lab.Apply(r.scenario.Objects...)
 	applied := slices.Clone(lab.Applied())

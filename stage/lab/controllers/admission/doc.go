@@ -12,7 +12,7 @@
 //	cluster := memory.New(memory.Options{})
 //	cluster.Extend(admission.Hooks())
 //
-// A simulation has it by simulation.Options.Hooks, a stagetest.Lab always.
+// A simulation has it by simulation.Options.Hooks, a labtest.Lab always.
 //
 // # Determinism
 //

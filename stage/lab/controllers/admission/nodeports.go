@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/stagecraft-go/stagecraft/internal/patch"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
@@ -101,7 +101,7 @@ func with(m map[string]any, name string, value any) map[string]any {
 }
 
 func setPorts(v *memory.Review, ports []any) {
-	if len(ports) > 0 && !patch.Equal(fields.Slice(v.New.Object, "spec", "ports"), ports) {
+	if len(ports) > 0 && !object.DeepEqual(fields.Slice(v.New.Object, "spec", "ports"), ports) {
 		v.New.Object["spec"] = with(fields.Map(v.New.Object, "spec"), "ports", ports)
 	}
 }

@@ -12,12 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/patch"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/conditions"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/pods"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -225,7 +225,7 @@ func (a *autoscaler) writeStatus(status control.Status) error {
 	}
 	delete(status, "conditions")
 	a.conditions.WriteTo(status)
-	a.wrote = a.wrote || !patch.Equal(a.hpa.Object["status"], map[string]any(status))
+	a.wrote = a.wrote || !object.DeepEqual(a.hpa.Object["status"], map[string]any(status))
 	err := a.WriteStatus(a.hpa, status)
 	if err != nil {
 		a.warn("FailedUpdateStatus", err.Error())

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/conditions"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
@@ -21,6 +20,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/lists"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/pods"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/selectors"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 

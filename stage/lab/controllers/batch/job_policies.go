@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/conditions"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/pods"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
 // byFailurePolicy returns how a Job ends because of how a Pod failed, nil if it goes on.

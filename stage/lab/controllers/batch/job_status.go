@@ -5,13 +5,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/conditions"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/lists"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/pods"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
 // A jobStatus is the status of a Job.

@@ -12,7 +12,7 @@
 // # Usage
 //
 // controllers.All has both. A Pod is evicted with [memory.Cluster.Evict], with the subresource
-// eviction of the fakes in stage/lab/fakes, or with stagetest.Lab.Evict and Drain.
+// eviction of the fakes in stage/lab/fakes, or with labtest.Lab.Evict and Drain.
 //
 // # Determinism
 //

@@ -13,7 +13,7 @@
 //	…
 //	for _, u := range report.Uses() { … }
 //
-// A stagetest.Lab does this by itself.
+// A labtest.Lab does this by itself.
 //
 // # The table
 //

@@ -11,7 +11,7 @@ Written from package stage/lab/controllers/features by ` + "`UPDATE=1 go test ./
 
 - *modelled*: it has the effect that it has in Kubernetes; the test shows it.
 - *reported*: Kubernetes' control plane reads it and a lab does not. A lab prints each use at the
-  end of a test, with a count and the first object; LabOptions.Strict fails the test. A row may say
+  end of a test, with a count and the first object; labtest.Options.Strict fails the test. A row may say
   that the server of stage/lab/apiserver does what the lab does not.
 - *refused*: the cluster in memory refuses it.
 - *on nodes*: no controller reads it, only a kubelet, a container runtime, kube-proxy, a program of

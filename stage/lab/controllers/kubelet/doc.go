@@ -11,7 +11,7 @@
 //
 //	loop := reconcile.NewLoop(cluster, reconcile.Options{}, append(controllers.All(controllers.Options{}), kubelet.Pods(kubelet.Options{}, nil))...)
 //
-// A stagetest.Lab has it by default; add [Pods] to the controllers of a simulation. On a cluster whose
+// A labtest.Lab has it by default; add [Pods] to the controllers of a simulation. On a cluster whose
 // nodes have no kubelets, such as those of kwok, it runs their Pods in real time:
 //
 //	cluster, err := kube.NewForConfig(config)

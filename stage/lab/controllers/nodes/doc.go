@@ -24,7 +24,7 @@
 //	lab.Delete(node)
 //
 // Nothing is played on the Pods of a kubelet that does not run, if simulation.Options.Kubelet is
-// [KubeletRuns], as in a stagetest.Lab: they stay as they are, Pods that are being deleted too.
+// [KubeletRuns], as in a labtest.Lab: they stay as they are, Pods that are being deleted too.
 //
 // # Determinism
 //

@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/patch"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/conditions"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/pods"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -37,7 +37,7 @@ func TaintEviction() reconcile.Controller {
 }
 
 func sameTaints(ch reconcile.Change) bool {
-	return ch.Old != nil && ch.New != nil && patch.Equal(noExecuteOf(ch.Old), noExecuteOf(ch.New))
+	return ch.Old != nil && ch.New != nil && object.DeepEqual(noExecuteOf(ch.Old), noExecuteOf(ch.New))
 }
 
 func noExecuteOf(node *unstructured.Unstructured) []any {
@@ -66,7 +66,7 @@ func (e *evictions) nodeOfPod(c *reconcile.Cache, ch reconcile.Change) []types.N
 }
 
 func sameTolerations(a, b *unstructured.Unstructured) bool {
-	return patch.Equal(fields.Slice(a.Object, "spec", "tolerations"), fields.Slice(b.Object, "spec", "tolerations"))
+	return object.DeepEqual(fields.Slice(a.Object, "spec", "tolerations"), fields.Slice(b.Object, "spec", "tolerations"))
 }
 
 // evictions are the Nodes with taints NoExecute.
@@ -107,7 +107,7 @@ func (e *evictions) reconcile(ctx context.Context, r reconcile.Request) (reconci
 		known = &evictedNode{pods: map[types.UID]*eviction{}}
 		e.nodes[r.Name.Name] = known
 	}
-	changed := !patch.Equal(known.taints, raw)
+	changed := !object.DeepEqual(known.taints, raw)
 	known.taints = raw
 	for _, pod := range r.Cache.By(pods.ByNode, node.GetName()) {
 		if p := known.pods[pod.GetUID()]; p == nil || changed || !sameTolerations(p.pod, pod) {

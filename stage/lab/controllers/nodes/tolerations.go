@@ -5,8 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
 // A toleration is an entry of spec.tolerations of a Pod.

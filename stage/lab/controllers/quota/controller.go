@@ -5,10 +5,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/patch"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -59,7 +59,7 @@ func ResourceQuotas() reconcile.Controller {
 }
 
 func sameSpec(ch reconcile.Change) bool {
-	return patch.Equal(ch.Old.Object["spec"], ch.New.Object["spec"])
+	return object.DeepEqual(ch.Old.Object["spec"], ch.New.Object["spec"])
 }
 
 // quotasOf returns the quotas of a namespace if an object uses less than before.

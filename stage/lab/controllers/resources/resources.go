@@ -33,7 +33,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
 // Amounts are resources by name, such as cpu, memory or nvidia.com/gpu. A name that is missing

@@ -5,10 +5,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/stagecraft-go/stagecraft/internal/patch"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/resources"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -77,7 +77,7 @@ func sameFields(a, b *unstructured.Unstructured, paths ...[]string) bool {
 	for _, path := range paths {
 		x, _, _ := unstructured.NestedFieldNoCopy(a.Object, path...)
 		y, _, _ := unstructured.NestedFieldNoCopy(b.Object, path...)
-		if !patch.Equal(x, y) {
+		if !object.DeepEqual(x, y) {
 			return false
 		}
 	}

@@ -9,14 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
-	"github.com/stagecraft-go/stagecraft/internal/patch"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/lists"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/pods"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/selectors"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -102,7 +101,7 @@ func portGroups(service *unstructured.Unstructured, selected []pods.Pod) (groups
 			continue
 		}
 		ports := portsOf(service, p)
-		i := slices.IndexFunc(groups, func(g *portGroup) bool { return patch.Equal(g.ports, ports) })
+		i := slices.IndexFunc(groups, func(g *portGroup) bool { return object.DeepEqual(g.ports, ports) })
 		if i < 0 {
 			i, groups = len(groups), append(groups, &portGroup{ports: ports})
 		}
@@ -228,7 +227,7 @@ func (w *sliceWriter) write(next *unstructured.Unstructured) error {
 	old, w.old = w.old[0], w.old[1:]
 	change := map[string]any{}
 	for _, field := range []string{"endpoints", "ports", "addressType"} {
-		if !patch.Equal(old.Object[field], next.Object[field]) {
+		if !object.DeepEqual(old.Object[field], next.Object[field]) {
 			change[field] = next.Object[field]
 		}
 	}

@@ -6,12 +6,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
-	"github.com/stagecraft-go/stagecraft/internal/patch"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/pods"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
 const (
@@ -43,7 +42,7 @@ func (w endpointsWriter) sync(groups []*portGroup) error {
 		return w.create(subsets)
 	}
 	labels := changedLabels(old, w.labels())
-	if patch.Equal(fields.Slice(old.Object, "subsets"), subsets) && len(labels) == 0 {
+	if object.DeepEqual(fields.Slice(old.Object, "subsets"), subsets) && len(labels) == 0 {
 		return nil
 	}
 	change := map[string]any{"subsets": nil, "metadata": changedMetadata(labels, w.triggerTime)}

@@ -10,13 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/patch"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/selectors"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/storageclass"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/resources"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -153,7 +153,7 @@ func fitsClaim(volume, claim *unstructured.Unstructured) bool {
 	}
 	offered := fields.Slice(volume.Object, "spec", "accessModes")
 	for _, m := range fields.Slice(claim.Object, "spec", "accessModes") {
-		if !slices.ContainsFunc(offered, func(o any) bool { return patch.Equal(o, m) }) {
+		if !slices.ContainsFunc(offered, func(o any) bool { return object.DeepEqual(o, m) }) {
 			return false
 		}
 	}

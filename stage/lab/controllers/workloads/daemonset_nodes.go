@@ -6,12 +6,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/patch"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/pods"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/scheduling"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -40,5 +40,5 @@ func affectedByNode(c *reconcile.Cache, ch reconcile.Change) (names []types.Name
 // sameNode reports whether nothing changed that matters to DaemonSets.
 func sameNode(a, b *unstructured.Unstructured) bool {
 	labelsA, labelsB := fields.Map(a.Object, "metadata", "labels"), fields.Map(b.Object, "metadata", "labels")
-	return patch.Equal(labelsA, labelsB) && slices.Equal(scheduling.Taints(a), scheduling.Taints(b))
+	return object.DeepEqual(labelsA, labelsB) && slices.Equal(scheduling.Taints(a), scheduling.Taints(b))
 }

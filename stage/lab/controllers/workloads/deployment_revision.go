@@ -15,18 +15,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
-	"github.com/stagecraft-go/stagecraft/internal/patch"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/lists"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
 // sameTemplate compares the template of a Deployment with that of a ReplicaSet, which also has the
 // hash.
 func sameTemplate(template, other map[string]any) bool {
-	return patch.Equal(withLabel(template, templateHash, ""), withLabel(other, templateHash, ""))
+	return object.DeepEqual(withLabel(template, templateHash, ""), withLabel(other, templateHash, ""))
 }
 
 // withLabel returns a template with a label, or without it if the value is "".

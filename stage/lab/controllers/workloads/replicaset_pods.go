@@ -5,12 +5,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/patch"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/pods"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/selectors"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -111,7 +111,7 @@ type podTracker map[types.UID]*trackedPods
 // count returns how many Pods an owner has.
 func (t podTracker) count(c control.Call, owner *unstructured.Unstructured) (podCounts, error) {
 	uid := owner.GetUID()
-	if tracked := t[uid]; tracked != nil && patch.Equal(tracked.templateLabels, templateLabels(owner)) {
+	if tracked := t[uid]; tracked != nil && object.DeepEqual(tracked.templateLabels, templateLabels(owner)) {
 		return tracked.podCounts, nil
 	}
 	tracked := newTrackedPods(owner)

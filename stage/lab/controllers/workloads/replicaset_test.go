@@ -12,8 +12,8 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/recording"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/clustertest"
-	"github.com/stagecraft-go/stagecraft/stage/simulation"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile/timing"
+	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
 // changes are what can happen to a Pod that its owner did not do.

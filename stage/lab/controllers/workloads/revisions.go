@@ -8,12 +8,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/stagecraft-go/stagecraft/internal/patch"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/lists"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/selectors"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
 const (
@@ -49,7 +49,7 @@ func syncRevisions(c control.Call, owner *unstructured.Unstructured, hashLabel s
 		next = revisionNumber(revisions[n-1]) + 1
 	}
 	data := revisionData(owner)
-	same := lists.Filter(revisions, func(rev *unstructured.Unstructured) bool { return patch.Equal(rev.Object["data"], data) })
+	same := lists.Filter(revisions, func(rev *unstructured.Unstructured) bool { return object.DeepEqual(rev.Object["data"], data) })
 	switch n := len(same); {
 	case n == 0:
 		return addRevision(c, h, owner, newRevision(owner, hashLabel, next))
@@ -126,7 +126,7 @@ func addRevision(c control.Call, h history, owner *unstructured.Unstructured, re
 		switch {
 		case !apierrors.IsAlreadyExists(err) || other == nil:
 			return h, err
-		case patch.Equal(other.Object["data"], rev.Object["data"]):
+		case object.DeepEqual(other.Object["data"], rev.Object["data"]):
 			h.update = other
 			return h, nil
 		}

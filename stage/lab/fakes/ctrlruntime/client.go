@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
-	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/internal/server"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
 // Options of [New]. The zero value is the default.

@@ -27,24 +27,24 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	stagereconcile "github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
+	stagereconcile "github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-func connected(t *testing.T) (*stagetest.Lab, client.WithWatch) {
-	lab := stagetest.New(t, stagetest.LabOptions{})
+func connected(t *testing.T) (*labtest.Lab, client.WithWatch) {
+	lab := labtest.New(t, labtest.Options{})
 	return lab, ctrlruntime.New(lab.Cluster(), ctrlruntime.Options{})
 }
 
 // withBoth runs a test with the client of this package, and with controller-runtime's fake client.
-func withBoth(t *testing.T, test func(*testing.T, *stagetest.Lab, client.WithWatch)) {
+func withBoth(t *testing.T, test func(*testing.T, *labtest.Lab, client.WithWatch)) {
 	t.Run("client", func(t *testing.T) {
 		lab, c := connected(t)
 		test(t, lab, c)
 	})
 	t.Run("fake", func(t *testing.T) {
-		lab := stagetest.New(t, stagetest.LabOptions{})
+		lab := labtest.New(t, labtest.Options{})
 		funcs := ctrlruntime.Funcs(lab.Cluster(), ctrlruntime.Options{})
 		test(t, lab, fake.NewClientBuilder().WithRESTMapper(ctrlruntime.New(lab.Cluster(), ctrlruntime.Options{}).RESTMapper()).WithInterceptorFuncs(funcs).Build())
 	})
@@ -72,7 +72,7 @@ func pod(name string) *corev1.Pod {
 
 func TestADeploymentBecomesCurrent(t *testing.T) { withBoth(t, aDeploymentBecomesCurrent) }
 
-func aDeploymentBecomesCurrent(t *testing.T, lab *stagetest.Lab, c client.WithWatch) {
+func aDeploymentBecomesCurrent(t *testing.T, lab *labtest.Lab, c client.WithWatch) {
 	web := deployment("web")
 	require.NoError(t, c.Create(t.Context(), web))
 	require.NotEmpty(t, web.UID)
@@ -80,7 +80,7 @@ func aDeploymentBecomesCurrent(t *testing.T, lab *stagetest.Lab, c client.WithWa
 	lab.WaitCurrent(web)
 	require.NoError(t, c.Get(t.Context(), client.ObjectKeyFromObject(web), web))
 	require.EqualValues(t, 2, web.Status.AvailableReplicas)
-	stagetest.RequireCurrent(t, web)
+	labtest.RequireCurrent(t, web)
 	var pods corev1.PodList
 	require.NoError(t, c.List(t.Context(), &pods, client.InNamespace("default"), client.MatchingLabels{"app": "web"}, client.MatchingFields{"status.phase": "Running"}))
 	require.Len(t, pods.Items, 2)
@@ -94,7 +94,7 @@ func aDeploymentBecomesCurrent(t *testing.T, lab *stagetest.Lab, c client.WithWa
 
 func TestWhatAnObjectHeldIsGone(t *testing.T) { withBoth(t, whatAnObjectHeldIsGone) }
 
-func whatAnObjectHeldIsGone(t *testing.T, _ *stagetest.Lab, c client.WithWatch) {
+func whatAnObjectHeldIsGone(t *testing.T, _ *labtest.Lab, c client.WithWatch) {
 	require.NoError(t, c.Create(t.Context(), pod("web")))
 	full := pod("web")
 	full.Labels, full.Spec.NodeName, full.Spec.Overhead = map[string]string{"a": "b"}, "node-9", corev1.ResourceList{"cpu": resource.MustParse("1")}
@@ -111,7 +111,7 @@ func whatAnObjectHeldIsGone(t *testing.T, _ *stagetest.Lab, c client.WithWatch) 
 
 func TestStatusIsASubresource(t *testing.T) { withBoth(t, statusIsASubresource) }
 
-func statusIsASubresource(t *testing.T, _ *stagetest.Lab, c client.WithWatch) {
+func statusIsASubresource(t *testing.T, _ *labtest.Lab, c client.WithWatch) {
 	web := deployment("web")
 	web.Status.Replicas = 7
 	require.NoError(t, c.Create(t.Context(), web))
@@ -132,7 +132,7 @@ func statusIsASubresource(t *testing.T, _ *stagetest.Lab, c client.WithWatch) {
 
 func TestOldVersionsConflict(t *testing.T) { withBoth(t, oldVersionsConflict) }
 
-func oldVersionsConflict(t *testing.T, _ *stagetest.Lab, c client.WithWatch) {
+func oldVersionsConflict(t *testing.T, _ *labtest.Lab, c client.WithWatch) {
 	old := pod("web")
 	require.NoError(t, c.Create(t.Context(), old))
 	next := old.DeepCopy()
@@ -152,7 +152,7 @@ func oldVersionsConflict(t *testing.T, _ *stagetest.Lab, c client.WithWatch) {
 
 func TestApply(t *testing.T) { withBoth(t, apply) }
 
-func apply(t *testing.T, _ *stagetest.Lab, c client.WithWatch) {
+func apply(t *testing.T, _ *labtest.Lab, c client.WithWatch) {
 	labels := map[string]string{"tier": "front"}
 	template := coreapply.PodTemplateSpec().WithLabels(labels).WithSpec(coreapply.PodSpec().WithContainers(coreapply.Container().WithName("web").WithImage("nginx")))
 	spec := appsapply.DeploymentSpec().WithReplicas(1).WithSelector(metaapply.LabelSelector().WithMatchLabels(labels)).WithTemplate(template)
@@ -174,7 +174,7 @@ func apply(t *testing.T, _ *stagetest.Lab, c client.WithWatch) {
 
 func TestDeletions(t *testing.T) { withBoth(t, deletions) }
 
-func deletions(t *testing.T, lab *stagetest.Lab, c client.WithWatch) {
+func deletions(t *testing.T, lab *labtest.Lab, c client.WithWatch) {
 	held := pod("held")
 	held.Finalizers = []string{"example.com/hold"}
 	require.NoError(t, c.Create(t.Context(), held))
@@ -200,7 +200,7 @@ func deletions(t *testing.T, lab *stagetest.Lab, c client.WithWatch) {
 
 func TestOtherSubresources(t *testing.T) { withBoth(t, otherSubresources) }
 
-func otherSubresources(t *testing.T, lab *stagetest.Lab, c client.WithWatch) {
+func otherSubresources(t *testing.T, lab *labtest.Lab, c client.WithWatch) {
 	web := deployment("web")
 	require.NoError(t, c.Create(t.Context(), web))
 	lab.WaitCurrent(web)
@@ -221,7 +221,7 @@ func otherSubresources(t *testing.T, lab *stagetest.Lab, c client.WithWatch) {
 
 func TestUntypedObjects(t *testing.T) { withBoth(t, untypedObjects) }
 
-func untypedObjects(t *testing.T, lab *stagetest.Lab, c client.WithWatch) {
+func untypedObjects(t *testing.T, lab *labtest.Lab, c client.WithWatch) {
 	lab.Apply(deployment("web"))
 	lab.WaitCurrent()
 	pods := schema.GroupVersionKind{Version: "v1", Kind: "PodList"}
@@ -249,7 +249,7 @@ func untypedObjects(t *testing.T, lab *stagetest.Lab, c client.WithWatch) {
 }
 
 func TestIndexes(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{})
+	lab := labtest.New(t, labtest.Options{})
 	byImage := func(obj client.Object) []string { return []string{obj.(*corev1.Pod).Spec.Containers[0].Image} }
 	c := ctrlruntime.New(lab.Cluster(), ctrlruntime.Options{Indexes: []ctrlruntime.Index{{Object: &corev1.Pod{}, Field: "image", Extract: byImage}}})
 	other := pod("other")
@@ -266,7 +266,7 @@ func TestIndexes(t *testing.T) {
 
 func TestWatchAndInterceptors(t *testing.T) { withBoth(t, watchAndInterceptors) }
 
-func watchAndInterceptors(t *testing.T, _ *stagetest.Lab, c client.WithWatch) {
+func watchAndInterceptors(t *testing.T, _ *labtest.Lab, c client.WithWatch) {
 	changes, err := c.Watch(t.Context(), &corev1.PodList{}, client.InNamespace("default"))
 	require.NoError(t, err)
 	defer changes.Stop()
@@ -291,7 +291,7 @@ type keeper struct {
 	client.Client
 	at    []time.Duration
 	start time.Time
-	lab   *stagetest.Lab
+	lab   *labtest.Lab
 	fails error
 }
 
@@ -309,7 +309,7 @@ func (k *keeper) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.
 func newKeeper(t *testing.T) *keeper {
 	k := &keeper{}
 	pods, configMaps := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
-	k.lab = stagetest.New(t, stagetest.LabOptions{Controllers: []stagereconcile.Controller{ctrlruntime.Controller(k, pods, configMaps)}})
+	k.lab = labtest.New(t, labtest.Options{Controllers: []stagereconcile.Controller{ctrlruntime.Controller(k, pods, configMaps)}})
 	k.Client, k.start = ctrlruntime.New(k.lab.Cluster(), ctrlruntime.Options{}), k.lab.Now()
 	return k
 }

@@ -31,7 +31,7 @@ const requeue = time.Second
 //
 //	r := &WebsiteReconciler{}
 //	operator := ctrlruntime.Controller(r, websites, deployments)
-//	lab := stagetest.New(t, stagetest.LabOptions{Definitions: crds, Controllers: []reconcile.Controller{operator}})
+//	lab := labtest.New(t, labtest.Options{Definitions: crds, Controllers: []reconcile.Controller{operator}})
 //	r.Client = ctrlruntime.New(lab.Cluster(), ctrlruntime.Options{Scheme: scheme})
 //
 // Errors are retried with increasing delays, except terminal errors. RequeueAfter is exact; Requeue

@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	stagereconcile "github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
+	stagereconcile "github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
 var (
@@ -24,14 +24,14 @@ var (
 )
 
 // labWith is a lab with a reconciler that writes down its requests, and the requests.
-func labWith(t *testing.T, o ctrlruntime.ControllerOptions, do func()) (*stagetest.Lab, *[]string) {
+func labWith(t *testing.T, o ctrlruntime.ControllerOptions, do func()) (*labtest.Lab, *[]string) {
 	var asked []string
 	r := reconcile.Func(func(_ context.Context, r reconcile.Request) (reconcile.Result, error) {
 		asked = append(asked, r.Name)
 		do()
 		return reconcile.Result{}, nil
 	})
-	lab := stagetest.New(t, stagetest.LabOptions{Nodes: -1, Controllers: []stagereconcile.Controller{ctrlruntime.ControllerWith(r, o)}})
+	lab := labtest.New(t, labtest.Options{Nodes: -1, Controllers: []stagereconcile.Controller{ctrlruntime.ControllerWith(r, o)}})
 	return lab, &asked
 }
 

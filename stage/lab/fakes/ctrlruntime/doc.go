@@ -3,7 +3,7 @@
 //
 // # Usage
 //
-//	lab := stagetest.New(t, stagetest.LabOptions{})
+//	lab := labtest.New(t, labtest.Options{})
 //	c := ctrlruntime.New(lab.Cluster(), ctrlruntime.Options{Scheme: scheme})
 //
 //	r := &WebsiteReconciler{Client: c}
@@ -15,7 +15,7 @@
 // asks to be called again:
 //
 //	operator := ctrlruntime.Controller(r, websites, deployments)
-//	lab := stagetest.New(t, stagetest.LabOptions{Controllers: []reconcile.Controller{operator}})
+//	lab := labtest.New(t, labtest.Options{Controllers: []reconcile.Controller{operator}})
 //
 // A hunt of package stage/lab/hunt crashes reconcilers, and lets their caches lag: [Client] and [APIReader]
 // are those of its processes, and [Setup] runs SetupWithManager as it is.

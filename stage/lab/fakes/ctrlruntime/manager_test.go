@@ -21,11 +21,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime"
 	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	stagereconcile "github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
-	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime"
 )
 
 var widgets = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
@@ -95,7 +95,7 @@ func (r *widgetReconciler) all(ctx context.Context, secret client.Object) (all [
 }
 
 func huntWidgets(t *testing.T, runs int, setup func(manager.Manager) error) *hunt.Report {
-	o := hunt.Options{Runs: runs, Lab: stagetest.LabOptions{Nodes: -1, Kinds: []memory.Kind{{GroupVersionKind: widgets, Status: true}}}}
+	o := hunt.Options{Runs: runs, Lab: labtest.Options{Nodes: -1, Kinds: []memory.Kind{{GroupVersionKind: widgets, Status: true}}}}
 	report, err := hunt.Search(o, func(r *hunt.Run) {
 		r.Process("operator", func(p *hunt.Process) []stagereconcile.Controller {
 			return ctrlruntime.Setup(p, ctrlruntime.Options{Scheme: scheme.Scheme}, setup)

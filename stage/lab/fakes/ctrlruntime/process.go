@@ -11,8 +11,8 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
 	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/internal/server"
+	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
 )
 
 // Client returns the client of a process of a hunt, as a manager's GetClient does: what it reads is

@@ -2,7 +2,10 @@ module github.com/stagecraft-go/stagecraft/stage/lab/internal/oracle
 
 go 1.26.0
 
-replace github.com/stagecraft-go/stagecraft => ../../..
+replace (
+	github.com/stagecraft-go/stagecraft => ../../../..
+	github.com/stagecraft-go/stagecraft/stage/lab => ../..
+)
 
 require (
 	github.com/go-logr/logr v1.4.3
@@ -10,10 +13,11 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/robfig/cron/v3 v3.0.1
 	github.com/stagecraft-go/stagecraft v0.0.0
+	github.com/stagecraft-go/stagecraft/stage/lab v0.0.0
 	github.com/stretchr/testify v1.12.1
 	go.opentelemetry.io/otel/trace v1.41.0
 	k8s.io/api v0.36.3
-	k8s.io/apiextensions-apiserver v0.0.0
+	k8s.io/apiextensions-apiserver v0.35.10
 	k8s.io/apimachinery v0.36.3
 	k8s.io/apiserver v0.36.3
 	k8s.io/client-go v0.36.3

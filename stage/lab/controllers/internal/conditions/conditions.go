@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
 // A Condition is one entry of status.conditions. The methods that read it may be called on nil.

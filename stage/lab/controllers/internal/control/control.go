@@ -12,9 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
-	"github.com/stagecraft-go/stagecraft/internal/patch"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
@@ -159,7 +158,7 @@ func (c Call) MergePatch(obj *unstructured.Unstructured, change map[string]any) 
 // WriteStatus replaces the status of an object if it differs, and does other operations of a JSON
 // patch in the same request.
 func (c Call) WriteStatus(obj *unstructured.Unstructured, status Status, others ...any) error {
-	if len(others) == 0 && patch.Equal(obj.Object["status"], map[string]any(status)) {
+	if len(others) == 0 && object.DeepEqual(obj.Object["status"], map[string]any(status)) {
 		return nil
 	}
 	o := metav1.PatchOptions{FieldManager: c.Manager}
@@ -193,13 +192,13 @@ func changesMoreThanStatus(ch reconcile.Change) bool {
 		return true
 	}
 	for field, v := range ch.New.Object {
-		if field != "status" && field != "metadata" && !patch.Equal(v, ch.Old.Object[field]) {
+		if field != "status" && field != "metadata" && !object.DeepEqual(v, ch.Old.Object[field]) {
 			return true
 		}
 	}
 	before, now := fields.Map(ch.Old.Object, "metadata"), fields.Map(ch.New.Object, "metadata")
 	for _, field := range []string{"generation", "labels", "annotations", "deletionTimestamp", "ownerReferences", "finalizers"} {
-		if !patch.Equal(before[field], now[field]) {
+		if !object.DeepEqual(before[field], now[field]) {
 			return true
 		}
 	}

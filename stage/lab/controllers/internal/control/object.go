@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
 // NewObject returns an object of a kind, with a name.

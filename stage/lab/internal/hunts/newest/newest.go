@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stagecraft-go/stagecraft/internal/files"
 	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/files"
 )
 
 // Hunt hunts for the time in the environment variable HUNT_FOR, in rounds with a seed each, from HUNT_SEED

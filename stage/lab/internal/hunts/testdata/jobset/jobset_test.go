@@ -21,12 +21,12 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	"sigs.k8s.io/jobset/pkg/controllers"
 
-	"github.com/stagecraft-go/stagecraft/stage/lab/internal/hunts/newest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime"
 	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/hunts/newest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
-	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime"
 )
 
 var (
@@ -102,7 +102,7 @@ func suspend(value string) func(*hunt.User) error {
 func options() hunt.Options {
 	return hunt.Options{
 		Ignore: []string{"jobset.sigs.k8s.io/restart-attempt", "restarts", "restartsCountTowardsMax", "conditions"},
-		Lab:    stagetest.LabOptions{Kinds: []memory.Kind{{GroupVersionKind: sets, Status: true}}},
+		Lab:    labtest.Options{Kinds: []memory.Kind{{GroupVersionKind: sets, Status: true}}},
 	}
 }
 

@@ -12,11 +12,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime"
 	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
-	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime"
 )
 
 var clusters = schema.GroupVersionKind{Group: "ray.io", Version: "v1", Kind: "RayCluster"}
@@ -41,7 +41,7 @@ func TestIssue715(t *testing.T) {
 		// The expectations of a Pod that is gone before the operator has seen it end after 30 s of real
 		// time, which does not pass here.
 		Known: []string{"the same end (Pod)", "the same end (RayCluster)", "a restart changes nothing (Pod)"},
-		Lab:   stagetest.LabOptions{Kinds: []memory.Kind{{GroupVersionKind: clusters, Status: true}}},
+		Lab:   labtest.Options{Kinds: []memory.Kind{{GroupVersionKind: clusters, Status: true}}},
 	}
 	s := scheme()
 	report, err := hunt.Search(o, func(r *hunt.Run) {

@@ -21,11 +21,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime"
 	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
-	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime"
 )
 
 var (
@@ -82,7 +82,7 @@ func TestIssue4849(t *testing.T) {
 	log.SetLogger(logr.Discard())
 	o := hunt.Options{
 		Runs: 200, Workers: 1, Patience: 3 * time.Hour, Precious: []schema.GroupVersionKind{jobs},
-		Lab: stagetest.LabOptions{Nodes: -1, Kinds: []memory.Kind{{GroupVersionKind: cronJobs, Status: true}, {GroupVersionKind: jobs, Status: true}}},
+		Lab: labtest.Options{Nodes: -1, Kinds: []memory.Kind{{GroupVersionKind: cronJobs, Status: true}, {GroupVersionKind: jobs, Status: true}}},
 	}
 	report, err := hunt.Search(o, scenario)
 	require.NoError(t, err)

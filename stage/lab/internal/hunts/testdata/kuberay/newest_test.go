@@ -18,12 +18,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/stagecraft-go/stagecraft/stage/lab/internal/hunts/newest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime"
 	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/hunts/newest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
-	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime"
 )
 
 // newestOptions: expectations have a clock in the copy that is hunted, which one run at a time can set. The
@@ -31,7 +31,7 @@ import (
 func newestOptions() hunt.Options {
 	return hunt.Options{
 		Workers: 1, Patience: 11 * time.Minute, Ignore: []string{"serviceIP", "observedGeneration"}, // TestNewestObservedGeneration
-		Lab: stagetest.LabOptions{Kinds: []memory.Kind{{GroupVersionKind: clusters, Status: true}}},
+		Lab: labtest.Options{Kinds: []memory.Kind{{GroupVersionKind: clusters, Status: true}}},
 	}
 }
 

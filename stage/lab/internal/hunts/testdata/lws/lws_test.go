@@ -21,11 +21,11 @@ import (
 	"sigs.k8s.io/lws/pkg/utils"
 	"sigs.k8s.io/lws/pkg/utils/statefulset"
 
+	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime"
 	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
-	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime"
 )
 
 var (
@@ -55,7 +55,7 @@ spec:
 // counts and does not watch.
 func options(runs int) hunt.Options {
 	return hunt.Options{
-		Runs: runs, Lab: stagetest.LabOptions{Kinds: []memory.Kind{{GroupVersionKind: sets, Status: true}}},
+		Runs: runs, Lab: labtest.Options{Kinds: []memory.Kind{{GroupVersionKind: sets, Status: true}}},
 		Known: []string{"the same end (LeaderWorkerSet)", "a restart changes nothing (LeaderWorkerSet/status)"},
 	}
 }

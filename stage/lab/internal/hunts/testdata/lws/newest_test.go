@@ -13,17 +13,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/stagecraft-go/stagecraft/stage/lab/internal/hunts/newest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime"
 	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/hunts/newest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
-	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime"
 )
 
 // newestOptions: conditions that were true for a moment stay as false, if the operator has seen that moment.
 func newestOptions() hunt.Options {
-	return hunt.Options{Ignore: []string{"conditions"}, Lab: stagetest.LabOptions{Kinds: []memory.Kind{{GroupVersionKind: sets, Status: true}}}}
+	return hunt.Options{Ignore: []string{"conditions"}, Lab: labtest.Options{Kinds: []memory.Kind{{GroupVersionKind: sets, Status: true}}}}
 }
 
 // newestScenario is that of v0.9.0 with steps, without the checks of known bugs.

@@ -16,10 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	leaderworkerset "sigs.k8s.io/lws/api/leaderworkerset/v1"
 
+	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime"
 	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime"
 )
 
 var revisions = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}

@@ -1,12 +1,12 @@
-package position
+package lines
 
 import (
 	"errors"
 	"fmt"
 )
 
-// MaxFaults is how many faults of a file are kept. The others are counted: a fault in each of many
-// lines makes a message that nobody reads, larger than its file.
+// MaxFaults is how many faults of a file are kept. The others are counted: a message with a fault for
+// each of many lines would be larger than the file.
 const MaxFaults = 100
 
 // FirstFaults are the first [MaxFaults] faults of a file, and the number of the others. The zero value
@@ -35,8 +35,5 @@ func (f *FirstFaults) Err() error {
 	if f.count <= MaxFaults {
 		return errors.Join(f.kept...)
 	}
-	return errors.Join(append(f.kept[:MaxFaults:MaxFaults], More(f.count-MaxFaults))...)
+	return errors.Join(append(f.kept[:MaxFaults:MaxFaults], fmt.Errorf("and %d more faults", f.count-MaxFaults))...)
 }
-
-// More says how many faults are not reported.
-func More(n int) error { return fmt.Errorf("and %d more faults", n) }

@@ -1,4 +1,4 @@
-package simulation_test
+package simulated_test
 
 import (
 	"context"

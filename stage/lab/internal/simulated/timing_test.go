@@ -1,4 +1,4 @@
-package simulation_test
+package simulated_test
 
 import (
 	"context"
@@ -16,10 +16,10 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/workloads"
-	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/simulation"
 	"github.com/stagecraft-go/stagecraft/stage/lab/load"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile/timing"
+	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
 var timedPods = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}

@@ -1,4 +1,4 @@
-package position_test
+package lines_test
 
 import (
 	"errors"
@@ -7,20 +7,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/lines"
 )
 
 func TestFirstFaults(t *testing.T) {
-	var f position.FirstFaults
+	var f lines.FirstFaults
 	require.NoError(t, f.Err())
-	for range position.MaxFaults {
+	for range lines.MaxFaults {
 		require.False(t, f.Full())
 		f.Add(errors.New("bad"))
 	}
 	require.True(t, f.Full())
-	require.Equal(t, position.MaxFaults-1, strings.Count(f.Err().Error(), "\n"))
+	require.Equal(t, lines.MaxFaults-1, strings.Count(f.Err().Error(), "\n"))
 	f.Add(errors.New("bad"))
 	f.Add(errors.New("bad"))
 	require.True(t, strings.HasSuffix(f.Err().Error(), "bad\nand 2 more faults"))
-	require.Equal(t, position.MaxFaults+2, f.Len())
+	require.Equal(t, lines.MaxFaults+2, f.Len())
 }

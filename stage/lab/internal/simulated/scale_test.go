@@ -1,4 +1,4 @@
-package simulation_test
+package simulated_test
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers"
+	"github.com/stagecraft-go/stagecraft/stage/lab/load"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
-	"github.com/stagecraft-go/stagecraft/stage/lab/load"
 )
 
 // BenchmarkCluster takes 100,000 Pods through the scheduler and the general lifecycle on 1,000

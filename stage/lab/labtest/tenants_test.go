@@ -1,4 +1,4 @@
-package presets_test
+package labtest_test
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
-	"github.com/stagecraft-go/stagecraft/stage/stagetest"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
@@ -41,7 +41,7 @@ status: {phase: Bound}
 // The author of a claim sets spec.volumeName freely. A claim that names the volume of another one,
 // and that a finalizer holds when it is deleted, does nothing to that volume.
 func TestAClaimDoesNotReachTheVolumesOfOthers(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{OnlyStages: true, Stages: []stage.Source{presets.Volumes()}, OnlyControllers: true})
+	lab := labtest.New(t, labtest.Options{OnlyStages: true, Stages: []stage.Source{presets.Volumes()}, OnlyControllers: true})
 	lab.Apply(fmt.Sprintf(claim, "data", ""), volumesOfOthers)
 	lab.Settle()
 	bound := lab.Get("v1", "PersistentVolumeClaim", "data")
@@ -60,7 +60,7 @@ func TestAClaimDoesNotReachTheVolumesOfOthers(t *testing.T) {
 // A released volume of the class that was not made for its claim by these Stages is not theirs to
 // delete.
 func TestOnlyVolumesOfThePresetAreDeleted(t *testing.T) {
-	lab := stagetest.New(t, stagetest.LabOptions{OnlyStages: true, Stages: []stage.Source{presets.Volumes()}, OnlyControllers: true})
+	lab := labtest.New(t, labtest.Options{OnlyStages: true, Stages: []stage.Source{presets.Volumes()}, OnlyControllers: true})
 	lab.Apply(strings.ReplaceAll(volumesOfOthers, "phase: Bound", "phase: Released"))
 	lab.Settle()
 	require.Equal(t, "Released", text(lab.Get("v1", "PersistentVolume", "made-by-hand"), "status", "phase"))
@@ -104,8 +104,8 @@ func alone(t *testing.T, st v1alpha1.Stage) func(map[string]any) ([]stage.Effect
 	}
 }
 
-// everything is an object of the kind of a Stage with the fields that templates read.
-func everything(t *testing.T, st v1alpha1.Stage) map[string]any {
+// withAllFields is an object of the kind of a Stage with the fields that templates read.
+func withAllFields(t *testing.T, st v1alpha1.Stage) map[string]any {
 	var obj map[string]any
 	require.NoError(t, yaml.Unmarshal([]byte(`
 metadata:
@@ -147,7 +147,7 @@ status:
 
 // The table "What a Stage reaches" of the package comment is what the Stages do.
 func TestWhatAStageReaches(t *testing.T) {
-	doc, err := os.ReadFile("doc.go")
+	doc, err := os.ReadFile("../../presets/doc.go")
 	require.NoError(t, err)
 	stages := all()
 	for _, name := range slices.Sorted(maps.Keys(stages)) {
@@ -158,7 +158,7 @@ func TestWhatAStageReaches(t *testing.T) {
 
 // reach says which objects a Stage writes to, by its effects on an object with the uid "uid".
 func reach(t *testing.T, st v1alpha1.Stage) string {
-	got, err := alone(t, st)(everything(t, st))
+	got, err := alone(t, st)(withAllFields(t, st))
 	require.NoError(t, err)
 	own, others := map[string]bool{}, []string{}
 	for _, e := range got {
@@ -188,11 +188,11 @@ func TestNoTextAddsFields(t *testing.T) {
 	for name, st := range all() {
 		t.Run(name, func(t *testing.T) {
 			effects := alone(t, st)
-			want, err := effects(everything(t, st))
+			want, err := effects(withAllFields(t, st))
 			require.NoError(t, err)
 			for _, hostile := range hostileTexts {
-				for i := range texts(everything(t, st)) {
-					obj := everything(t, st)
+				for i := range texts(withAllFields(t, st)) {
+					obj := withAllFields(t, st)
 					texts(obj)[i](hostile)
 					got, err := effects(obj)
 					require.NoError(t, err, "%q in %v", hostile, obj)

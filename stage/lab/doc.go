@@ -1,0 +1,46 @@
+// Package lab is the map of the module: a Kubernetes in memory. The core of stagecraft decides about
+// objects and plays Stages on them without knowing what the built-in kinds of Kubernetes mean; the
+// packages here know it. This package holds no code.
+//
+// # Test with a cluster
+//
+//   - [github.com/stagecraft-go/stagecraft/stage/lab/labtest]: a cluster in a test, with nodes,
+//     controllers and kubelets, in virtual time
+//   - [github.com/stagecraft-go/stagecraft/stage/lab/hunt]: finds the crash, the lag or the lost answer
+//     that breaks a controller
+//   - [github.com/stagecraft-go/stagecraft/stage/lab/apiserver]: the cluster behind the HTTP API of
+//     kube-apiserver, for any client
+//   - [github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime] and
+//     [github.com/stagecraft-go/stagecraft/stage/lab/gomega]: a client of controller-runtime, and matchers
+//
+// # What objects mean
+//
+//   - [github.com/stagecraft-go/stagecraft/stage/lab/defaults] and
+//     [github.com/stagecraft-go/stagecraft/stage/lab/validation]: what kube-apiserver fills in and refuses
+//     in objects of built-in kinds
+//   - [github.com/stagecraft-go/stagecraft/stage/lab/definitions]: the same for the kinds of
+//     CustomResourceDefinitions
+//   - [github.com/stagecraft-go/stagecraft/stage/lab/controllers]: the controllers of Kubernetes; below it
+//     workloads, batch, autoscaling, scheduling, nodes, volumes, services, disruption, quota, admission,
+//     resources, kubelet, which does what Pods say, and features, which reports what is not modelled
+//
+// # Study in virtual time
+//
+//   - [github.com/stagecraft-go/stagecraft/stage/lab/load] and
+//     [github.com/stagecraft-go/stagecraft/stage/lab/fault]: which work arrives and when, and what fails
+//   - [github.com/stagecraft-go/stagecraft/stage/lab/record],
+//     [github.com/stagecraft-go/stagecraft/stage/lab/measure] and
+//     [github.com/stagecraft-go/stagecraft/stage/lab/expect]: a log of what happened, metrics of that log,
+//     and assertions about metrics
+//   - [github.com/stagecraft-go/stagecraft/stage/lab/sweep],
+//     [github.com/stagecraft-go/stagecraft/stage/lab/statistics] and
+//     [github.com/stagecraft-go/stagecraft/stage/lab/progress]: many parameters and seeds, how far to trust
+//     the result, and a line on the terminal
+//   - [github.com/stagecraft-go/stagecraft/stage/lab/fit]: delays of Stages from durations that were
+//     observed
+//
+// # Compatibility
+//
+// FEATURES.md lists the fields of built-in kinds and says which of them have an effect. The module may
+// change in every version.
+package lab

@@ -1,0 +1,39 @@
+package expect
+
+import "strings"
+
+// nearest is the name that one was perhaps meant to be, of those that differ from it in few
+// letters; "" if there is none. Case does not count.
+func nearest(name string, names []string) (best string) {
+	least := len(name)
+	for _, n := range names {
+		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < least && d <= max(1, len(n)/4) {
+			best, least = n, d
+		}
+	}
+	return best
+}
+
+// distance is how many letters must be put in, taken out, changed or exchanged with the next to get
+// from a to b.
+func distance(a, b string) int {
+	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		next[0] = i + 1
+		for j := range len(b) {
+			change := row[j]
+			if a[i] != b[j] {
+				change++
+			}
+			next[j+1] = min(change, row[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], before[j-1]+1)
+			}
+		}
+		before, row, next = row, next, before
+	}
+	return row[len(b)]
+}
