@@ -13,38 +13,25 @@
 //   - [github.com/stagecraft-go/stagecraft/stage/presets]: Stage sets for the usual lifecycles of
 //     pods, nodes and volumes
 //   - [github.com/stagecraft-go/stagecraft/stage/memory]: an API server in memory, the transport
-//     that needs no cluster; [github.com/stagecraft-go/stagecraft/stage/lab/defaults] fills in what
-//     objects leave open, and [github.com/stagecraft-go/stagecraft/stage/lab/validation] refuses what is
-//     not valid, as kube-apiserver does
+//     that needs no cluster
 //   - github.com/stagecraft-go/stagecraft/stage/kube, a module of its own: real clusters, by
 //     client-go or controller-runtime
-//   - [github.com/stagecraft-go/stagecraft/stage/simulation]: a Set, an API server in memory and a
-//     virtual clock
-//   - below it load, fault, record, measure and expect: which work arrives and when, what fails, a
-//     log of what happened, metrics of that log, and assertions about metrics; sweep runs parameters
-//     and seeds, statistics says how far to trust the result, progress draws a line on the terminal
-//   - [github.com/stagecraft-go/stagecraft/stage/reconcile] and
-//     [github.com/stagecraft-go/stagecraft/stage/lab/controllers]: controllers on the same clock; below
-//     controllers those of Kubernetes: workloads, batch, autoscaling, scheduling, nodes, volumes,
-//     services, disruption, quota, admission, resources, kubelet, which does what Pods say, and
-//     features, which says what of all this is modelled, and reports the use of what is not
-//   - [github.com/stagecraft-go/stagecraft/stage/reconcile/timing]: how long requests take: rate limits,
-//     latencies, and watches that lag
-//   - [github.com/stagecraft-go/stagecraft/stage/lab/hunt]: deterministic simulation testing: looks for
-//     the crashes, lags, lost answers and actions of users that break a controller
-//   - [github.com/stagecraft-go/stagecraft/stage/stagetest]: a lab in which workloads become ready,
-//     fail and go away in virtual time, for tests of controllers; and tests of Stage files, written
-//     as txtar stories
-//   - github.com/stagecraft-go/stagecraft/stage/lab/apiserver, a module of its own: a cluster in memory
-//     behind the HTTP API of kube-apiserver, for any client
+//   - [github.com/stagecraft-go/stagecraft/stage/reconcile]: controllers on any clock, and below it
+//     timing: how long requests take, by rate limits, latencies, and watches that lag
+//   - [github.com/stagecraft-go/stagecraft/stage/simulation]: a Set, an API server in memory,
+//     controllers of yours and a virtual clock
+//   - [github.com/stagecraft-go/stagecraft/stage/stagetest]: tests of Stage files, written as txtar
+//     stories
 //   - [github.com/stagecraft-go/stagecraft/stage/lint],
 //     [github.com/stagecraft-go/stagecraft/stage/explore] and
 //     [github.com/stagecraft-go/stagecraft/stage/diagram]: what compiles but cannot be meant; every
 //     life that an object can have; pictures
-//   - [github.com/stagecraft-go/stagecraft/stage/lab/fit]: delays of Stages from durations that were
-//     observed
 //   - [github.com/stagecraft-go/stagecraft/selector], [github.com/stagecraft-go/stagecraft/delay]
 //     and [github.com/stagecraft-go/stagecraft/render]: the parts of a Stage, usable on their own
+//
+// github.com/stagecraft-go/stagecraft/stage/lab, a module of its own, is Kubernetes itself, modelled: its
+// controllers, scheduler and kubelets, a cluster in a test, an HTTP server for any client, and a hunt
+// for the interleaving that breaks a controller.
 //
 // # What state it is in
 //

@@ -9,7 +9,7 @@
 //   - [github.com/stagecraft-go/stagecraft/stage/lab/hunt]: finds the crash, the lag or the lost answer
 //     that breaks a controller
 //   - [github.com/stagecraft-go/stagecraft/stage/lab/apiserver]: the cluster behind the HTTP API of
-//     kube-apiserver, for any client
+//     kube-apiserver, for any client; below it hunting, for whole managers
 //   - [github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime] and
 //     [github.com/stagecraft-go/stagecraft/stage/lab/gomega]: a client of controller-runtime, and matchers
 //

@@ -32,7 +32,7 @@
 // In real time, with any transport:
 //
 //	all := controllers.All(controllers.Options{})
-//	err := reconcile.Play(ctx, transport, reconcile.PlayOptions{}, all...)
+//	err := reconcile.Play(ctx, cluster, reconcile.PlayOptions{}, all...)
 //
 // Those who want only some of them take them from the packages below. Several controllers have a
 // state, so that each loop needs controllers of its own.

@@ -19,7 +19,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
-const page = "../../../FEATURES.md"
+const page = "../../FEATURES.md"
 
 // TestPage holds that FEATURES.md is what the table says. With UPDATE=1 it is written.
 func TestPage(t *testing.T) {

@@ -1,4 +1,4 @@
-package stagecraft_test
+package house_test
 
 import (
 	"io/fs"
@@ -30,9 +30,9 @@ func TestThreatsHaveTheirTests(t *testing.T) {
 	for _, name := range names {
 		require.True(t, strings.Contains(sources.String(), "func "+name[1]+"(t *testing.T)") || strings.Contains(sources.String(), "func "+name[1]+"(f *testing.F)"), name[1])
 	}
-	permissions, err := os.ReadFile("PERMISSIONS.md")
+	permissions, err := os.ReadFile("stage/kube/PERMISSIONS.md")
 	require.NoError(t, err)
 	for _, link := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(string(permissions), -1) {
-		require.FileExists(t, link[1])
+		require.FileExists(t, filepath.Join("stage/kube", link[1]))
 	}
 }

@@ -1,4 +1,4 @@
-package stagecraft_test
+package house_test
 
 import (
 	"io/fs"
@@ -17,7 +17,8 @@ var writesDirectly = map[string]string{
 	"examples/cluster/record.go":                    "appends to a log while it runs, and refuses one that exists",
 	"examples/cluster/memory.go":                    "writes into the directory of one run, which others cannot read",
 	"internal/files/files.go":                       "is the package",
-	"stage/lab/sweep/file.go":                "appends whole runs, and goes on after those that are there",
+	"stage/lab/internal/files/files.go":             "is the package of the lab",
+	"stage/lab/sweep/file.go":                       "appends whole runs, and goes on after those that are there",
 	"internal/dev/release/checkout.go":              "rewrites go.mod files, in a clean clone, in a module without dependencies",
 	"internal/dev/release/pack.go":                  "writes a proxy into a new directory",
 	"internal/dev/e2e/controlplane/controlplane.go": "writes into the directory of one run",

@@ -1,4 +1,4 @@
-package fakes_test
+package ctrlruntime_test
 
 import (
 	"reflect"

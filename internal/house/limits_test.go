@@ -1,4 +1,4 @@
-package stagecraft_test
+package house_test
 
 import (
 	"encoding/json"

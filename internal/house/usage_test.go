@@ -1,4 +1,4 @@
-package stagecraft_test
+package house_test
 
 import (
 	"encoding/json"
@@ -24,14 +24,14 @@ var usages = []struct{ file, begins, given string }{
 	{"stage/memory/doc.go", "cluster := memory.New(", "ctx context.Context, yaml []byte, pods schema.GroupVersionKind"},
 	{"stage/simulation/simulation.go", "sim, err := simulation.New(", "ctx context.Context, set *stage.Set, pod *unstructured.Unstructured, gvk schema.GroupVersionKind, name types.NamespacedName"},
 	{"stage/lab/controllers/doc.go", "set, err := stage.Compile(", "ctx context.Context, manifests []byte"},
-	{"stage/lab/controllers/doc.go", "all := controllers.All(", "ctx context.Context, transport player.Transport"},
+	{"stage/lab/controllers/doc.go", "all := controllers.All(", "ctx context.Context, cluster transport.Transport"},
 	{"stage/reconcile/doc.go", "loop := reconcile.NewLoop(", "ctx context.Context, cluster *memory.Cluster, greeter reconcile.Controller, now time.Time"},
 	{"stage/lab/controllers/kubelet/doc.go", "loop := reconcile.NewLoop(", "cluster *memory.Cluster"},
 	{"stage/lab/controllers/workloads/doc.go", "loop := reconcile.NewLoop(", "cluster *memory.Cluster"},
 	{"stage/explore/doc.go", "graph, err := explore.Explore(", "ctx context.Context, set *stage.Set, pod *unstructured.Unstructured"},
 	{"stage/lint/lint.go", "source, err := stage.Load(", ""},
 	{"stage/lab/fit/doc.go", "result, err := fit.Fit(", "file io.Reader"},
-	{"stage/stagetest/doc.go", "lab := labtest.New(t, labtest.Options{})", "t *testing.T, manifests string"},
+	{"stage/lab/labtest/doc.go", "lab := labtest.New(t, labtest.Options{})", "t *testing.T, manifests string"},
 	{"render/doc.go", "t, err := render.Compile(", "patch struct{ Template string }, objects iter.Seq[map[string]any], now time.Time, seed uint64"},
 	{"kstatus/doc.go", "r := kstatus.Compute(", "obj *unstructured.Unstructured"},
 	{"kstatus/doc.go", "rules := kstatus.Extended()", "obj *unstructured.Unstructured, now time.Time, widget kstatus.Rule"},
@@ -50,20 +50,30 @@ var usageImports = map[string]string{
 	"schema": "k8s.io/apimachinery/pkg/runtime/schema", "types": "k8s.io/apimachinery/pkg/types",
 	"celrule": module + "kstatus/celrule", "control": module + "staged/control", "controllers": module + "stage/lab/controllers",
 	"explore": module + "stage/explore", "fit": module + "stage/lab/fit", "kstatus": module + "kstatus", "lint": module + "stage/lint",
-	"kubelet": module + "stage/lab/controllers/kubelet", "workloads": module + "stage/lab/controllers/workloads",
+	"transport": module + "stage/transport", "kubelet": module + "stage/lab/controllers/kubelet", "workloads": module + "stage/lab/controllers/workloads",
 	"memory": module + "stage/memory", "nodes": module + "stage/lab/controllers/nodes", "presets": module + "stage/presets",
 	"reconcile": module + "stage/reconcile", "record": module + "stage/lab/record", "rehearse": module + "staged/rehearse",
 	"render": module + "render", "simulation": module + "stage/simulation", "stage": module + "stage", "staged": module + "staged",
-	"stagedv1": module + "staged/v1alpha1", "stagetest": module + "stage/stagetest", "wait": module + "kstatus/wait",
+	"stagedv1": module + "staged/v1alpha1", "labtest": module + "stage/lab/labtest", "wait": module + "kstatus/wait",
 }
 
 // TestUsagesInCommentsCompile compiles the code that comments tell users to write. Where a comment
 // leaves something out (…), the test leaves it out; variables that are not used are no fault.
 func TestUsagesInCommentsCompile(t *testing.T) {
-	root, err := os.Getwd()
+	for _, dir := range []string{".", "stage/lab"} {
+		compileUsages(t, dir)
+	}
+}
+
+// compileUsages compiles the code in comments that belongs to the module in a directory.
+func compileUsages(t *testing.T, dir string) {
+	root, err := filepath.Abs(dir)
 	require.NoError(t, err)
 	temp, replace, places := t.TempDir(), map[string]string{}, map[string]string{}
 	for i, u := range usages {
+		if inLab := strings.HasPrefix(u.file, "stage/lab/"); inLab != (dir != ".") {
+			continue
+		}
 		name := fmt.Sprintf("usage%d.go", i)
 		file := filepath.Join(temp, name)
 		require.NoError(t, os.WriteFile(file, []byte(usageProgram(t, i, u.file, u.begins, u.given)), 0o644))
@@ -72,7 +82,9 @@ func TestUsagesInCommentsCompile(t *testing.T) {
 	overlay, err := json.Marshal(map[string]any{"Replace": replace})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(temp, "overlay.json"), overlay, 0o644))
-	out, _ := exec.Command("go", "build", "-gcflags=-e", "-overlay", filepath.Join(temp, "overlay.json"), "./internal/usages").CombinedOutput()
+	cmd := exec.Command("go", "build", "-gcflags=-e", "-overlay", filepath.Join(temp, "overlay.json"), "./internal/usages")
+	cmd.Dir = root
+	out, _ := cmd.CombinedOutput()
 	for line := range strings.Lines(string(out)) {
 		if strings.HasPrefix(line, "#") || strings.Contains(line, "declared and not used") {
 			continue

@@ -1,4 +1,4 @@
-package stagecraft_test
+package house_test
 
 import (
 	"encoding/json"
@@ -20,8 +20,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// TestReadmeProgramsBuild builds every Go program of the README as if it were a package of this
-// module, and runs those that are tests.
+// TestReadmeProgramsBuild builds every Go program of the README as if it were a package of the
+// core or, if it imports the lab, of the lab, and runs those that are tests.
 func TestReadmeProgramsBuild(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
@@ -57,9 +57,9 @@ func TestReadmeNamesEveryPackage(t *testing.T) {
 	require.NoError(t, err)
 	_, table, _ := strings.Cut(string(readme), "\n## Packages\n")
 	table, _, _ = strings.Cut(table, "\n## ")
-	for _, pkg := range golist(t, "-f", `{{if ne .Name "main"}}{{.ImportPath}}{{end}}`, "./...") {
-		rel := strings.TrimPrefix(pkg, module)
-		if isInternal(pkg) || rel+"/" == module || path.Base(rel) == "v1alpha1" {
+	for _, p := range slices.Concat(own(t, "."), own(t, "stage/lab")) {
+		rel := p.rel()
+		if isInternal(p.ImportPath) || p.Name == "main" || p.Name == "stagecraft" || p.Name == "lab" || path.Base(rel) == "v1alpha1" {
 			continue
 		}
 		named := strings.Contains(table, "`"+rel+"`")
@@ -73,21 +73,32 @@ func TestReadmeNamesEveryPackage(t *testing.T) {
 // TestDocNamesEveryPackage holds that the map of the module in doc.go has all public packages: by
 // path or, below another one, by name.
 func TestDocNamesEveryPackage(t *testing.T) {
-	text, err := os.ReadFile("doc.go")
-	require.NoError(t, err)
-	named := strings.FieldsFunc(string(text), func(r rune) bool { return strings.ContainsRune(" \n[]:;,./", r) })
-	for _, pkg := range golist(t, "-f", `{{if ne .Name "main"}}{{.ImportPath}}{{end}}`, "./...") {
-		if !isInternal(pkg) && pkg+"/" != module {
-			require.True(t, slices.Contains(named, path.Base(pkg)), "%s is not in doc.go", pkg)
+	for _, dir := range []string{".", "stage/lab"} {
+		text, err := os.ReadFile(filepath.Join(dir, "doc.go"))
+		require.NoError(t, err)
+		named := strings.FieldsFunc(string(text), func(r rune) bool { return strings.ContainsRune(" \n[]:;,./", r) })
+		for _, p := range own(t, dir) {
+			if !isInternal(p.ImportPath) && p.Name != "main" && p.Name != "stagecraft" {
+				require.True(t, slices.Contains(named, path.Base(p.ImportPath)), "%s is not in %s/doc.go", p.ImportPath, dir)
+			}
 		}
 	}
 }
 
-// build builds one file as a package of this module in a folder that does not exist, and returns
-// the program.
+// moduleOf returns the directory of the module in which a program builds: that of the lab if it imports
+// the lab.
+func moduleOf(source string) string {
+	if strings.Contains(source, module+"stage/lab") {
+		return "stage/lab"
+	}
+	return "."
+}
+
+// build builds one file as a package of the module that it needs, in a folder that does not exist, and
+// returns the program.
 func build(t *testing.T, source []byte, dir, name string, verb ...string) string {
 	t.Helper()
-	root, err := os.Getwd()
+	root, err := filepath.Abs(moduleOf(string(source)))
 	require.NoError(t, err)
 	temp := t.TempDir()
 	file, overlay, binary := filepath.Join(temp, name), filepath.Join(temp, "overlay.json"), filepath.Join(temp, "program")
@@ -95,7 +106,10 @@ func build(t *testing.T, source []byte, dir, name string, verb ...string) string
 	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, dir, name): file}})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(overlay, replace, 0o644))
-	run(t, "go", append(verb, "-overlay", overlay, "-o", binary, "./"+dir)...)
+	cmd := exec.Command("go", append(verb, "-overlay", overlay, "-o", binary, "./"+dir)...)
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
 	return binary
 }
 

@@ -1,4 +1,4 @@
-package stagecraft_test
+package house_test
 
 import (
 	"context"
@@ -18,10 +18,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/diagram"
 	"github.com/stagecraft-go/stagecraft/stage/explore"
 	"github.com/stagecraft-go/stagecraft/stage/lab/fit"
-	"github.com/stagecraft-go/stagecraft/stage/lint"
-	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/lab/measure"
 	"github.com/stagecraft-go/stagecraft/stage/lab/record"
+	"github.com/stagecraft-go/stagecraft/stage/lint"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/rehearse"
 )

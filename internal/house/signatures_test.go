@@ -1,4 +1,4 @@
-package stagecraft_test
+package house_test
 
 import (
 	"encoding/json"
@@ -37,23 +37,23 @@ func TestSignaturesAreUsable(t *testing.T) {
 	}
 }
 
-// A listed is one package as go list prints it.
-type listed struct {
+// A compiled is a package with the file that the compiler wrote about it.
+type compiled struct {
 	ImportPath, Name, Export string
 	DepOnly                  bool
 }
 
 // exported returns the packages of a module and all that they import, with the files that the
 // compiler wrote about them.
-func exported(t *testing.T, dir string) map[string]listed {
+func exported(t *testing.T, dir string) map[string]compiled {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Name,Export,DepOnly", "./...")
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	out, err := cmd.Output()
 	require.NoError(t, err, dir)
-	packages := map[string]listed{}
+	packages := map[string]compiled{}
 	for d := json.NewDecoder(strings.NewReader(string(out))); d.More(); {
-		var p listed
+		var p compiled
 		require.NoError(t, d.Decode(&p))
 		packages[p.ImportPath] = p
 	}
