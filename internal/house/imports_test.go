@@ -38,6 +38,7 @@ var coreMayImport = map[string][]string{
 	"stage/player":                    {"stage", "internal/listwatch", "internal/printable", "internal/patch", "internal/random", "internal/timequeue", "stage/transport"},
 	"internal/dev/contract":           {},
 	"internal/dev/race":               {},
+	"internal/dev/test":               {},
 	"internal/dev/fixture":            {"stage"},
 	"internal/ownership":              {"internal/object"},
 	"internal/dev/recording":          {"stage", "stage/transport"},

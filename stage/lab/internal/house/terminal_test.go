@@ -96,7 +96,7 @@ func TestNoTextForgesALine(t *testing.T) {
 func explained(t *testing.T) string {
 	set, err := stage.Compile(stage.Options{}, stage.Parse("s.yaml", []byte(hostileStages)))
 	require.NoError(t, err)
-	return set.Explain(hostilePod(), limitsNow).String()
+	return set.Explain(hostilePod(), now).String()
 }
 
 func exploredGraph(t *testing.T) *explore.Graph {
@@ -123,7 +123,7 @@ func drawn(t *testing.T) string {
 
 func hostileLog() (log record.Log) {
 	for i := range 20 {
-		at, name := limitsNow.Add(time.Duration(i)*time.Second), fmt.Sprint(forged, i)
+		at, name := now.Add(time.Duration(i)*time.Second), fmt.Sprint(forged, i)
 		log = append(log, record.Record{Time: at, Kind: forged, Name: name, To: forged},
 			record.Record{Time: at.Add(time.Second), Kind: forged, Name: name, From: forged, To: "b" + forged})
 	}
@@ -169,7 +169,7 @@ spec:
 func statusText(*testing.T) string {
 	result := kstatus.Compute(hostilePod())
 	state := wait.State{Ref: wait.Ref{Name: forged}, Result: result, Err: errors.New(forged)}
-	return fmt.Sprint(result, "\n", result.Message(), " ", result.Field(), "\n", kstatus.Extended().Explain(hostilePod(), limitsNow), "\n", state)
+	return fmt.Sprint(result, "\n", result.Message(), " ", result.Field(), "\n", kstatus.Extended().Explain(hostilePod(), now), "\n", state)
 }
 
 func stagedFaults(*testing.T) string {
@@ -182,3 +182,6 @@ func rehearsed(*testing.T) string {
 	timeline := rehearse.Timeline{Policy: forged, Message: forged, Entries: []rehearse.Entry{{Stage: forged, Text: forged}}, Lints: []rehearse.Lint{{Stage: forged, Text: forged}}}
 	return timeline.String() + timeline.Entries[0].String() + "\n" + timeline.Lints[0].String()
 }
+
+// now is the time of all evaluations here.
+var now = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
