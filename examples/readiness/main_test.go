@@ -114,5 +114,5 @@ func TestTextOfTheClusterStaysOnItsLine(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	pod := `{"apiVersion": "x.com/v1", "kind": "Widget", "metadata": {"name": "p"}, "status": {"conditions": [{"type": "Ready", "status": "False", "reason": "Bad", "message": "one\ntwo\tthree\u001b[31m"}]}}`
 	require.Equal(t, 1, run(nil, strings.NewReader(pod), &stdout, &stderr))
-	require.Equal(t, "KIND     NAME   STATUS       REASON   MESSAGE\nWidget   p      InProgress   Bad      one two three [31m\n", stdout.String())
+	require.Equal(t, "KIND     NAME   STATUS       REASON   MESSAGE\nWidget   p      InProgress   Bad      one\\ntwo\\tthree\\x1b[31m\n", stdout.String())
 }
