@@ -20,8 +20,8 @@ SUITES ?= controller-runtime jobset lws
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
 
-test: ## the tests of the root module
-	$(GO) test ./...
+test: ## the tests of the core and of the lab
+	$(GO) run ./internal/dev/test
 
 demo: ## the presets on a real control plane, built first if need be; CLUSTER=FILE: on that of a kubeconfig
 	cd examples/cluster && $(GO) run . $(if $(CLUSTER),-kubeconfig $(abspath $(CLUSTER)))
@@ -39,18 +39,18 @@ pictures: ## draw the lifecycles of the presets again
 	$(GO) test ./examples/lifecycle -run TestPictures -update
 
 fuzz: ## each fuzz target for FUZZTIME (30s); FUZZ=FuzzExplainSet FUZZTIME=10m: one for longer
-	@for m in . stage/lab/apiserver; do for p in $$(cd $$m && $(GO) list ./...); do for f in $$(cd $$m && $(GO) test -list '^$(FUZZ)' $$p | grep '^Fuzz'); do \
+	@for m in . stage/lab; do for p in $$(cd $$m && $(GO) list ./...); do for f in $$(cd $$m && $(GO) test -list '^$(FUZZ)' $$p | grep '^Fuzz'); do \
 		echo "== $$p $$f"; (cd $$m && $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p) || exit 1; done; done; done
 
-bench: ## the benchmarks of the root module
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+bench: ## the benchmarks of the core and of the lab
+	$(GO) test -run '^$$' -bench . -benchmem ./... && cd stage/lab && $(GO) test -run '^$$' -bench . -benchmem ./...
 
 peers: ## side by side with kwok and with cli-utils: ratios
 	cd internal/dev/bench && $(GO) run ./ratio && $(GO) run ./kstatus/ratio
 
 level: ## the statements that a rollover of one Deployment of 10,000 executes, per 1 of those of 1,000 of 10; fails beyond 1.3
-	for b in OneDeployment/10000 RollOver; do $(GO) test ./stage/lab/controllers -run '^$$' -bench "$$b" -benchtime 1x -covermode count \
-		-coverpkg ./stage/...,./internal/...,slices,sort -coverprofile /tmp/level.$${b%%/*} >/dev/null || exit 1; done
+	cd stage/lab && for b in OneDeployment/10000 RollOver; do $(GO) test ./controllers -run '^$$' -bench "$$b" -benchtime 1x -covermode count \
+		-coverpkg ./...,github.com/stagecraft-go/stagecraft/...,slices,sort -coverprofile /tmp/level.$${b%%/*} >/dev/null || exit 1; done
 	awk 'FNR > 1 {n[FILENAME] += $$2*$$3} END {r = n[ARGV[1]]/n[ARGV[2]]; print r; exit r > 1.3}' /tmp/level.OneDeployment /tmp/level.RollOver
 
 instructions: ## count the instructions of fixed workloads (valgrind); fails beyond 5 % more than recorded
@@ -72,10 +72,10 @@ oracle: ## SCENARIOS (200) random lives of workloads with the controllers of Kub
 	cd stage/lab/internal/oracle && $(GO) test ./workloads -run TestScenarios -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
 
 hunt: ## RUNS (2000) runs of each correct controller, which must find nothing, and the table of mutants
-	$(GO) test ./stage/lab/hunt -run 'TestMutants|TestCorrect' -timeout 0 -v -twin-runs $(or $(RUNS),2000)
+	cd stage/lab && $(GO) test ./hunt -run 'TestMutants|TestCorrect' -timeout 0 -v -twin-runs $(or $(RUNS),2000)
 
 hunt-managers: ## whole managers with a bug over the API server in memory, which must be found, and their correct twins
-	cd stage/lab/apiserver && $(GO) test ./hunting -v -timeout 10m -managers
+	cd stage/lab && $(GO) test ./apiserver/hunting -v -timeout 10m -managers
 
 hunt-operators: ## public operators at versions that have a known bug, which must be found, and with the fix; a first build takes minutes
 	stage/lab/internal/hunts/operators

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -131,25 +132,26 @@ func (t *traceReader) addCells(line int, text []byte, fields map[string]string) 
 
 // value returns the text of the only output. It returns "" without an output, and for null.
 func (c cell) value(object map[string]any) (string, error) {
-	var raw []byte
-	outputs := c.program.Run(object)
-	for n := 0; ; n++ {
+	var out []any
+	for outputs := c.program.Run(object); ; {
 		v, more := outputs.Next()
-		if !more && n == 0 {
-			return "", nil
-		}
 		if !more {
-			return scalar(raw)
+			break
 		}
 		if err, failed := v.(error); failed {
 			return "", err
 		}
-		if n > 0 {
-			return "", errors.New("has more than one value, want one")
-		}
-		var err error
-		if raw, err = json.Marshal(v); err != nil {
-			return "", err
-		}
+		out = append(out, v)
 	}
+	if len(out) == 0 {
+		return "", nil
+	}
+	if len(out) > 1 {
+		return "", fmt.Errorf("has %d values, want one", len(out))
+	}
+	raw, err := json.Marshal(out[0])
+	if err != nil {
+		return "", err
+	}
+	return scalar(raw)
 }

@@ -28,12 +28,12 @@ func TestPage(t *testing.T) {
 	}
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
-	require.Equal(t, features.Markdown(), string(text), "UPDATE=1 go test ./stage/lab/controllers/features")
+	require.Equal(t, features.Markdown(), string(text), "cd stage/lab && UPDATE=1 go test ./controllers/features")
 }
 
 // TestModelledRowsNameTheirTests holds that the tests exist.
 func TestModelledRowsNameTheirTests(t *testing.T) {
-	out, err := exec.Command("grep", "-rhoE", "--include=*_test.go", `^func Test[A-Za-z0-9_]+`, "../..", "../../../stage/lab/internal/oracle").Output()
+	out, err := exec.Command("grep", "-rhoE", "--include=*_test.go", `^func Test[A-Za-z0-9_]+`, "../..", "../../../memory").Output()
 	require.NoError(t, err)
 	tests := map[string]bool{}
 	for line := range strings.Lines(string(out)) {

@@ -7,7 +7,7 @@ import (
 
 const introduction = `# Features of built-in kinds
 
-Written from package stage/lab/controllers/features by ` + "`UPDATE=1 go test ./stage/lab/controllers/features`" + `: do not edit.
+Written from package stage/lab/controllers/features by ` + "`cd stage/lab && UPDATE=1 go test ./controllers/features`" + `: do not edit.
 
 - *modelled*: it has the effect that it has in Kubernetes; the test shows it.
 - *reported*: Kubernetes' control plane reads it and a lab does not. A lab prints each use at the

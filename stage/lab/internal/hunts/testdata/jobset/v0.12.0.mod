@@ -5,7 +5,7 @@ go 1.26.0
 require (
 	github.com/go-logr/logr v1.4.3
 	github.com/stagecraft-go/stagecraft v0.0.0
-	github.com/stagecraft-go/stagecraft/stage/lab/fakes v0.0.0
+	github.com/stagecraft-go/stagecraft/stage/lab v0.0.0
 	k8s.io/apimachinery v0.36.0
 	k8s.io/client-go v0.36.0
 	sigs.k8s.io/controller-runtime v0.24.0
@@ -88,7 +88,7 @@ require (
 )
 
 replace (
-	github.com/stagecraft-go/stagecraft => ../../../..
-	github.com/stagecraft-go/stagecraft/stage/lab/fakes => ../../../../stage/lab/fakes
+	github.com/stagecraft-go/stagecraft => ../../../../../..
+	github.com/stagecraft-go/stagecraft/stage/lab => ../../../..
 )
 

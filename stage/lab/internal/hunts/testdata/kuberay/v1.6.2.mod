@@ -6,7 +6,7 @@ require (
 	github.com/go-logr/logr v1.4.3
 	github.com/ray-project/kuberay/ray-operator v1.6.2
 	github.com/stagecraft-go/stagecraft v0.0.0
-	github.com/stagecraft-go/stagecraft/stage/lab/fakes v0.0.0
+	github.com/stagecraft-go/stagecraft/stage/lab v0.0.0
 	github.com/stretchr/testify v1.12.1
 	k8s.io/apimachinery v0.35.10
 	k8s.io/client-go v0.35.10
@@ -107,6 +107,6 @@ require (
 )
 
 replace (
-	github.com/stagecraft-go/stagecraft => ../../../..
-	github.com/stagecraft-go/stagecraft/stage/lab/fakes => ../../../../stage/lab/fakes
+	github.com/stagecraft-go/stagecraft => ../../../../../..
+	github.com/stagecraft-go/stagecraft/stage/lab => ../../../..
 )

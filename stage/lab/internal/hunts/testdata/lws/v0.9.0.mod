@@ -5,7 +5,7 @@ go 1.26.0
 require (
 	github.com/go-logr/logr v1.4.3
 	github.com/stagecraft-go/stagecraft v0.0.0
-	github.com/stagecraft-go/stagecraft/stage/lab/fakes v0.0.0
+	github.com/stagecraft-go/stagecraft/stage/lab v0.0.0
 	github.com/stretchr/testify v1.12.1
 	k8s.io/apimachinery v0.36.2
 	k8s.io/client-go v0.36.2
@@ -90,6 +90,6 @@ require (
 )
 
 replace (
-	github.com/stagecraft-go/stagecraft => ../../../..
-	github.com/stagecraft-go/stagecraft/stage/lab/fakes => ../../../../stage/lab/fakes
+	github.com/stagecraft-go/stagecraft => ../../../../../..
+	github.com/stagecraft-go/stagecraft/stage/lab => ../../../..
 )
