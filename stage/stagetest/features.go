@@ -40,7 +40,7 @@ func (l *Lab) NotModelled() []features.Use {
 // admit is the admission of the lab. It remembers objects with a field that is dropped there, which
 // nobody sees afterwards. It is called by those who write, in any goroutine.
 func (l *Lab) admit(v *memory.Review) error {
-	if v.Kind == nodeKind && v.Old == nil {
+	if v.Kind == nodeKind && v.Old == nil && (!l.options.OnlyStages || !l.begun) {
 		labelNode(v.New)
 	}
 	given := maps.Clone(v.New.Object)

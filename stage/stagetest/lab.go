@@ -35,7 +35,7 @@ type LabOptions struct {
 	// Nodes is the number of nodes, each for 110 Pods with 32 CPUs and 256Gi of memory. Default 3;
 	// -1: no nodes. All are in one zone: a test that needs several zones applies Nodes with labels of
 	// its own, or applies node-1 and so on again. A Node that a test creates gets the labels that a
-	// kubelet sets (hostname, os and arch), unless it has them.
+	// kubelet sets (hostname, os and arch), unless it has them or OnlyStages is set.
 	Nodes int
 	// Stages are played in addition to preset NodeFast; if they are for Pods, they are played in
 	// addition to PodFast instead of the kubelets. For Pods or Nodes OnlyStages is what is wanted
@@ -102,6 +102,7 @@ type Lab struct {
 	occupants map[objectSlot]int          // how many objects have been in a slot
 	failed    map[int]int                 // how many objects failed, by the place in LabOptions.Failures
 	streaks   map[types.UID]failureStreak // by the uid of the owner
+	begun     bool                        // the objects that the lab makes exist
 	// of Stages and controllers
 	errors []error
 }
@@ -151,6 +152,7 @@ func (l *Lab) start() error {
 			return err
 		}
 	}
+	l.begun = true
 	return l.sim.Advance(context.Background(), 0)
 }
 

@@ -47,4 +47,9 @@ func TestNodesKeepTheirLabels(t *testing.T) {
 	a, b := lab.Get("v1", "Node", "a").GetLabels(), lab.Get("v1", "Node", "b").GetLabels()
 	require.Equal(t, []string{"arm64", "linux", "mine", "a"}, []string{a["kubernetes.io/arch"], a["kubernetes.io/os"], a["topology.kubernetes.io/zone"], a["kubernetes.io/hostname"]})
 	require.Equal(t, []string{"amd64", "", "b"}, []string{b["kubernetes.io/arch"], b["topology.kubernetes.io/zone"], b["kubernetes.io/hostname"]})
+
+	stages := stagetest.New(t, stagetest.LabOptions{OnlyStages: true, Nodes: 1})
+	stages.Apply(`{apiVersion: v1, kind: Node, metadata: {name: a}}`)
+	require.Empty(t, stages.Get("v1", "Node", "a").GetLabels(), "no kubelet sets them")
+	require.Len(t, stages.Get("v1", "Node", "node-1").GetLabels(), 8)
 }
