@@ -80,7 +80,7 @@ func startKubelets(config *rest.Config) (stop func() error, err error) {
 	withEvents := reconcile.PlayOptions{Options: reconcile.Options{Events: true}}
 	all.Go(func() { _ = player.Play(ctx, set, c, player.Options{}) })
 	all.Go(func() {
-		_ = reconcile.Play(ctx, c, withEvents, kubelet.Pods(kubelet.Options{Program: newPrograms().of}, nil))
+		_ = reconcile.Play(ctx, c, withEvents, kubelet.Pods(kubelet.Options{Program: newPrograms().of, RunUnknown: true}, nil))
 	})
 	return stop, nil
 }
@@ -101,7 +101,7 @@ func newNode(i int) *unstructured.Unstructured {
 // startMemory starts the server in memory, in real time.
 func startMemory() (cluster, error) {
 	t := &failures{}
-	lab := stagetest.New(t, stagetest.LabOptions{Nodes: nodes, Start: time.Now(), Kubelets: kubelet.Options{Program: newPrograms().of}})
+	lab := stagetest.New(t, stagetest.LabOptions{Nodes: nodes, Start: time.Now(), Kubelets: kubelet.Options{Program: newPrograms().of, RunUnknown: true}})
 	if t.err != nil {
 		return cluster{}, t.err
 	}
