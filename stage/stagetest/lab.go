@@ -103,8 +103,8 @@ type Lab struct {
 	failed    map[int]int                 // how many objects failed, by the place in LabOptions.Failures
 	streaks   map[types.UID]failureStreak // by the uid of the owner
 	begun     bool                        // the objects that the lab makes exist
-	// of Stages and controllers
-	errors []error
+	errors    []error                     // of Stages and controllers
+	reported  int                         // how many of them messages have had
 }
 
 // New returns a lab with ready nodes, which have the labels that a kubelet and a cloud provider set,
