@@ -144,6 +144,16 @@ func (e *Engine) Pending() int { return e.queue.Len() }
 // NextDue returns the earliest time at which a transition is due. It is false if none is pending.
 func (e *Engine) NextDue() (time.Time, bool) { return e.queue.Next() }
 
+// Upcoming returns the transition that is due first, as a TraceEvent of the kind TraceScheduled, without
+// weight and random number; its Time is that of the entry. It is false if none is pending.
+func (e *Engine) Upcoming() (TraceEvent, bool) {
+	r, ok := e.queue.First()
+	if !ok {
+		return TraceEvent{}, false
+	}
+	return TraceEvent{Time: r.entered, Kind: TraceScheduled, Key: r.key, Stage: r.stage.name, N: r.next - 1, Due: r.At()}, true
+}
+
 // Due takes the transitions that are due at the time now out of the engine, in the order of their
 // due times, and of equal times in that of their scheduling. What becomes due while the caller goes
 // through them is included.

@@ -61,7 +61,6 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.2-0.20260122202528-d9cc6641c482 // indirect
 )
 
-replace (
-	github.com/stagecraft-go/stagecraft => ../..
-	github.com/stagecraft-go/stagecraft/stage/lab => ../../stage/lab
-)
+replace github.com/stagecraft-go/stagecraft => ../..
+
+replace github.com/stagecraft-go/stagecraft/stage/lab => ../../stage/lab

@@ -95,6 +95,14 @@ func (q *Queue[T]) Next() (time.Time, bool) {
 	return q.seats[0].item.self().at, true
 }
 
+// First is the first element. It is false if the queue is empty.
+func (q *Queue[T]) First() (item T, ok bool) {
+	if _, ok := q.Next(); !ok {
+		return item, false
+	}
+	return q.seats[0].item, true
+}
+
 // Pop takes the first element whose time has come.
 func (q *Queue[T]) Pop(now time.Time) (item T, ok bool) {
 	if at, ok := q.Next(); !ok || at.After(now) {

@@ -103,6 +103,8 @@ type task struct {
 	index int // place in the queue plus 1; 0 if it is not in the queue
 
 	failures int       // since the last success
+	result   Result    // of the last call
+	err      error     // of the last call
 	lastRun  time.Time // when it was reconciled last
 	runs     int       // how often it was reconciled at that time
 
@@ -339,6 +341,7 @@ func (l *Loop) reconcile(ctx context.Context, t *task) {
 
 // done says when a key is to be looked at again.
 func (l *Loop) done(t *task, result Result, err error) {
+	t.result, t.err = result, err
 	switch {
 	case l.parked(t, l.now):
 		l.queue.remove(t)

@@ -24,8 +24,8 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
-	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
 var figures = flag.Bool("figures", false, "measure the server in memory beside etcd and kube-apiserver")

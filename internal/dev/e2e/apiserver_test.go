@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/contract"
-	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
+	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 

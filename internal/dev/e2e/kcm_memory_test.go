@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/stagecraft-go/stagecraft/stage"
-	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
+	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
 // rollouts is for how long TestControllersOfKubernetes rolls out. make controllers-e2e: five minutes.

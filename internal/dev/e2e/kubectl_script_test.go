@@ -19,11 +19,11 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
 	"github.com/stagecraft-go/stagecraft/stage"
-	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
+	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
-	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 // TestKubectlScript has kubectl do the same with a control plane of its own and with a lab, both

@@ -14,11 +14,11 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
-	"github.com/stagecraft-go/stagecraft/stage/player"
-	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/lab/expect"
 	"github.com/stagecraft-go/stagecraft/stage/lab/measure"
 	simlog "github.com/stagecraft-go/stagecraft/stage/lab/record"
+	"github.com/stagecraft-go/stagecraft/stage/player"
+	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
 // TestLogOfARealCluster holds that a run on a real server has a log of the same format as a

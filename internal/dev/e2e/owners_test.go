@@ -19,8 +19,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/stagecraft-go/stagecraft/stage"
-	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
+	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
 // ownedManifests are what a user creates. Their controllers create all else.

@@ -38,8 +38,11 @@
 //
 // Kubelets do what Pods say: a container whose command is sleep 30, or sh -c "sleep 30; exit 1", runs
 // that long and ends with that code, an image with the tag 404 cannot be pulled, probes and
-// terminationGracePeriodSeconds take their time. Any other container runs until it is stopped, that
-// of a Job, too, unless an annotation of its Pod says what it does:
+// terminationGracePeriodSeconds take their time. A container of a Job whose command is not known, or
+// that has none, ends with code 0 after a second. So does one with an unknown command in another Pod
+// with restartPolicy Never or OnFailure. Any other container runs until it is stopped, and so does a
+// command such as sleep infinity. Options.Kubelets.RunUnknown has all of them run. An annotation of
+// the Pod says what a container does:
 //
 //	command.stagecraft-go.github.io/migrate: sleep 5; exit 0
 //

@@ -45,13 +45,13 @@ func (l *Lab) explain(obj *unstructured.Unstructured) string {
 	return l.set.Explain(obj, l.Now()).String()
 }
 
-// forEver names the containers that do not end because it is not known what their commands do.
+// forEver names the containers that do not end by themselves.
 func (l *Lab) forEver(pod *unstructured.Unstructured) string {
 	names := kubelet.RunForEver(pod, l.options.Kubelets)
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; commands that are not known run until they are stopped: %s", strings.Join(names, ", "))
+	return fmt.Sprintf("; these containers run until they are stopped: %s", strings.Join(names, ", "))
 }
 
 // hasKubelet reports whether the kubelet of the Node of a Pod does something.

@@ -28,7 +28,7 @@ func TestExplainSaysWhyNothingIsPlayed(t *testing.T) {
 	pod := object("v1", "Pod", "web")
 	require.Equal(t, "Pod default/web: no Stage is played: the Pod has no node yet\n", lab.Explain(pod))
 	lab.Advance(0)
-	require.Equal(t, "Pod default/web: no Stage is played: package stage/lab/controllers/kubelet does what the Pod says; commands that are not known run until they are stopped: c\n", lab.Explain(pod))
+	require.Equal(t, "Pod default/web: no Stage is played: package stage/lab/controllers/kubelet does what the Pod says; these containers run until they are stopped: c\n", lab.Explain(pod))
 	lab.Drive(pod, kstatustest.CrashLoopBackOff)
 	require.Equal(t, "Pod default/web: no Stage is played: Drive holds the object\n", lab.Explain(pod))
 }

@@ -40,6 +40,9 @@ func (l *Lab) NotModelled() []features.Use {
 // admit is the admission of the lab. It remembers objects with a field that is dropped there, which
 // nobody sees afterwards. It is called by those who write, in any goroutine.
 func (l *Lab) admit(v *memory.Review) error {
+	if v.Kind == nodeKind && v.Old == nil && (!l.options.OnlyStages || !l.begun) {
+		labelNode(v.New)
+	}
 	given := maps.Clone(v.New.Object)
 	if err := admission.DropFields(v); err != nil {
 		return err

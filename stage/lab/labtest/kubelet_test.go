@@ -11,6 +11,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/kubelet"
 	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
@@ -90,15 +91,22 @@ func TestKubeletsOfUnreachableNodesDoNothing(t *testing.T) {
 	require.EqualValues(t, 2, ready(lab, "web"))
 }
 
-// TestOtherContainersRunForEver: a lab does not know what an image does.
-func TestOtherContainersRunForEver(t *testing.T) {
+// TestOtherContainers: a lab does not know what an image does. A Job ends, such as those of charts'
+// hooks, unless an option has it run.
+func TestOtherContainers(t *testing.T) {
 	job := `{apiVersion: batch/v1, kind: Job, metadata: {name: %s}, spec: {template: {metadata: {annotations: {%s}},
   spec: {restartPolicy: Never, containers: [{name: c, image: migrate}]}}}}`
-	lab := labtest.New(t, labtest.Options{})
-	lab.Apply(fmt.Sprintf(job, "unknown", ""), fmt.Sprintf(job, "known", "command.stagecraft-go.github.io/c: sleep 5"))
-	lab.Advance(24 * time.Hour)
-	require.EqualValues(t, 1, field(lab.Get("batch/v1", "Job", "unknown"), "status", "active"))
-	require.EqualValues(t, 1, field(lab.Get("batch/v1", "Job", "known"), "status", "succeeded"))
+	for _, runs := range []bool{false, true} {
+		lab := labtest.New(t, stagetest.Options{Kubelets: kubelet.Options{RunUnknown: runs}})
+		lab.Apply(fmt.Sprintf(job, "unknown", ""), fmt.Sprintf(job, "known", "command.stagecraft-go.github.io/c: sleep 5"))
+		lab.Advance(24 * time.Hour)
+		counted := "succeeded"
+		if runs {
+			counted = "active"
+		}
+		require.EqualValues(t, 1, field(lab.Get("batch/v1", "Job", "unknown"), "status", counted))
+		require.EqualValues(t, 1, field(lab.Get("batch/v1", "Job", "known"), "status", "succeeded"))
+	}
 }
 
 func TestEventsAreRecorded(t *testing.T) {

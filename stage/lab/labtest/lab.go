@@ -35,7 +35,9 @@ type Options struct {
 	// Start is the virtual time at which the lab begins. Default 2006-01-02T15:04:05Z.
 	Start time.Time
 	// Nodes is the number of nodes, each for 110 Pods with 32 CPUs and 256Gi of memory. Default 3;
-	// -1: no nodes.
+	// -1: no nodes. All are in one zone: a test that needs several zones applies Nodes with labels of
+	// its own, or applies node-1 and so on again. A Node that a test creates gets the labels that a
+	// kubelet sets (hostname, os and arch), unless it has them or OnlyStages is set.
 	Nodes int
 	// Stages are played in addition to preset NodeFast; if they are for Pods, they are played in
 	// addition to PodFast instead of the kubelets. For Pods or Nodes OnlyStages is what is wanted
@@ -102,11 +104,13 @@ type Lab struct {
 	occupants map[objectSlot]int          // how many objects have been in a slot
 	failed    map[int]int                 // how many objects failed, by the place in Options.Failures
 	streaks   map[types.UID]failureStreak // by the uid of the owner
-	// of Stages and controllers
-	errors []error
+	begun     bool                        // the objects that the lab makes exist
+	errors    []error                     // of Stages and controllers
+	reported  int                         // how many of them messages have had
 }
 
-// New returns a lab with ready nodes, the namespaces default, kube-system, kube-public and
+// New returns a lab with ready nodes, which have the labels that a kubelet and a cloud provider set,
+// the namespaces default, kube-system, kube-public and
 // kube-node-lease, and a default StorageClass that binds claims at once. Objects in other namespaces
 // are refused until these exist, and workloads without a template of Pods or a selector that matches
 // it. Stages with faults fail the test.
@@ -150,6 +154,7 @@ func (l *Lab) start() error {
 			return err
 		}
 	}
+	l.begun = true
 	return l.sim.Advance(context.Background(), 0)
 }
 
@@ -215,7 +220,8 @@ const (
 	namespace    = `{apiVersion: v1, kind: Namespace, metadata: {name: %s}}`
 	storageClass = `{apiVersion: storage.k8s.io/v1, kind: StorageClass, provisioner: stagetest, volumeBindingMode: Immediate, reclaimPolicy: Delete,
   metadata: {name: standard, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}}`
-	node = `{apiVersion: v1, kind: Node, metadata: {name: node-%d}, status: {
+	node = `{apiVersion: v1, kind: Node, metadata: {name: node-%d, labels: {
+  node.kubernetes.io/instance-type: lab, topology.kubernetes.io/region: lab, topology.kubernetes.io/zone: lab-a}}, status: {
   allocatable: {cpu: "32", memory: 256Gi, ephemeral-storage: 1Ti, pods: "110"}, capacity: {cpu: "32", memory: 256Gi, ephemeral-storage: 1Ti, pods: "110"}}}`
 )
 

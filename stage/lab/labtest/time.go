@@ -13,7 +13,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// Advance lets virtual time pass by d. Afterwards everything that is due by then has happened.
+// Advance lets virtual time pass by d. Afterwards everything that is due by then has happened. Errors
+// of Stages and controllers, panics among them, are logged if T has a method Logf.
 func (l *Lab) Advance(d time.Duration) {
 	l.t.Helper()
 	if d < 0 {
@@ -23,18 +24,21 @@ func (l *Lab) Advance(d time.Duration) {
 	end := l.Now().Add(d)
 	l.playUntil(end, never)
 	l.advanceTo(end)
+	l.logErrors()
 }
 
 // Settle lets virtual time pass until nothing more will happen. It fails the test if that takes
 // longer than Options.Timeout, as with CronJobs, with Stages that repeat for ever and with
 // autoscalers where Options.Metrics is set, and if something happens again and again without time
-// passing.
+// passing. The failure names what is due next and why, and the errors of Stages and controllers. Without
+// a failure these are logged, as by Advance.
 func (l *Lab) Settle() {
 	l.t.Helper()
 	l.playUntil(l.Now().Add(l.options.Timeout), never)
 	if next, more := l.next(); more {
-		l.t.Fatalf("labtest: not settled after %s; the next thing is due in %s%s", l.options.Timeout, next.Sub(l.Now()), l.autoscalerSays())
+		l.t.Fatalf("labtest: not settled after %s; the next thing is due in %s: %s%s%s", l.options.Timeout, next.Sub(l.Now()), l.sim.Upcoming(), l.autoscalerSays(), l.errorLines())
 	}
+	l.logErrors()
 }
 
 // autoscalerSays says that an autoscaler keeps the lab from settling, "" if none does: what a function

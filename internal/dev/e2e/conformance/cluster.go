@@ -16,13 +16,13 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
 	"github.com/stagecraft-go/stagecraft/internal/files"
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/kube"
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/kubelet"
-	"github.com/stagecraft-go/stagecraft/stage/kube"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
 // nodes is how many nodes the clusters have.
@@ -80,7 +80,7 @@ func startKubelets(config *rest.Config) (stop func() error, err error) {
 	withEvents := reconcile.PlayOptions{Options: reconcile.Options{Events: true}}
 	all.Go(func() { _ = player.Play(ctx, set, c, player.Options{}) })
 	all.Go(func() {
-		_ = reconcile.Play(ctx, c, withEvents, kubelet.Pods(kubelet.Options{Program: newPrograms().of}, nil))
+		_ = reconcile.Play(ctx, c, withEvents, kubelet.Pods(kubelet.Options{Program: newPrograms().of, RunUnknown: true}, nil))
 	})
 	return stop, nil
 }
@@ -101,7 +101,7 @@ func newNode(i int) *unstructured.Unstructured {
 // startMemory starts the server in memory, in real time.
 func startMemory() (cluster, error) {
 	t := &failures{}
-	lab := labtest.New(t, labtest.Options{Nodes: nodes, Start: time.Now(), Kubelets: kubelet.Options{Program: newPrograms().of}})
+	lab := labtest.New(t, labtest.Options{Nodes: nodes, Start: time.Now(), Kubelets: kubelet.Options{Program: newPrograms().of, RunUnknown: true}})
 	if t.err != nil {
 		return cluster{}, t.err
 	}

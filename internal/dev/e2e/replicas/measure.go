@@ -13,11 +13,11 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
 	"github.com/stagecraft-go/stagecraft/stage"
-	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/workloads"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/workloads"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/simulation"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile/timing"
+	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
 // A limit is a rate limit of kube-controller-manager.

@@ -23,19 +23,16 @@ type Program struct {
 // A program is what a container does by itself. The zero value runs until it is stopped, and ends
 // as soon as it is asked to.
 type program struct {
-	known bool          // the command says how long it runs
-	runs  time.Duration // how long
-	code  int64         // with which exit code it ends then
+	known   bool          // the command says how long it runs
+	runs    time.Duration // how long
+	code    int64         // with which exit code it ends then
+	guessed bool          // the command does not say it: the container ends at once when it is asked to
 }
 
 // programOf reads what the command of a container says, as far as it is one of sleep N, exit N,
 // true and false, or sh -c with such commands.
 func programOf(spec map[string]any) program {
-	var words []string
-	for _, v := range append(append([]any{}, fields.Slice(spec, "command")...), fields.Slice(spec, "args")...) {
-		word, _ := v.(string)
-		words = append(words, word)
-	}
+	words := commandOf(spec)
 	if len(words) == 3 && isShell(words[0]) && words[1] == "-c" {
 		return parseScript(words[2])
 	}
@@ -44,6 +41,15 @@ func programOf(spec map[string]any) program {
 		return program{}
 	}
 	return p
+}
+
+// commandOf returns the command of a container and its arguments.
+func commandOf(spec map[string]any) (words []string) {
+	for _, v := range append(append([]any{}, fields.Slice(spec, "command")...), fields.Slice(spec, "args")...) {
+		word, _ := v.(string)
+		words = append(words, word)
+	}
+	return words
 }
 
 // program returns what a container does in its present run: what the annotation of its Pod says, or
@@ -66,11 +72,11 @@ func (o Options) program(pod *unstructured.Unstructured, spec map[string]any, ru
 	return programOf(spec), nil
 }
 
-// RunForEver returns the names of the containers of a Pod, without sidecars, that run until they
-// are stopped, because it is not known what their commands do.
+// RunForEver returns the names of the containers of a Pod, without sidecars, that run until they are
+// stopped.
 func RunForEver(pod *unstructured.Unstructured, o Options) (names []string) {
 	for _, spec := range fields.Maps(pod.Object, "spec", "containers") {
-		if p, err := o.program(pod, spec, 0); err == nil && !p.known {
+		if p, err := o.mainProgram(pod, spec, 0); err == nil && !p.known {
 			names = append(names, fields.String(spec, "name"))
 		}
 	}
@@ -131,6 +137,9 @@ func parseCommand(words []string) (p program, exits, ok bool) {
 	return p, exits, p.known
 }
 
+// longestSleep is the least number that parseSleep does not take. So many days are within time.Duration.
+const longestSleep = 1e5
+
 // parseSleep reads the argument of sleep: a number, with a unit s, m, h or d.
 func parseSleep(arg string) (time.Duration, bool) {
 	unit := time.Second
@@ -141,7 +150,7 @@ func parseSleep(arg string) (time.Duration, bool) {
 		}
 	}
 	n, err := strconv.ParseFloat(arg, 64)
-	if err != nil || !(n >= 0 && n < 1e5) { // 1e5 days are within time.Duration
+	if err != nil || !(n >= 0 && n < longestSleep) {
 		return 0, false
 	}
 	return wholeSeconds(time.Duration(n * float64(unit))), true

@@ -59,8 +59,12 @@ func containersOf(pod *unstructured.Unstructured, field string, o Options) (all 
 
 // readProgram reads what the container does in its present run.
 func (c *container) readProgram(pod *unstructured.Unstructured, o Options) (err error) {
+	if !c.init {
+		c.program, err = o.mainProgram(pod, c.spec, c.restarts)
+		return err
+	}
 	c.program, err = o.program(pod, c.spec, c.restarts)
-	if c.init && !c.sidecar && !c.program.known {
+	if !c.sidecar && !c.program.known {
 		c.program.known = true // it succeeds at once, so that its Pod gets further
 	}
 	return err

@@ -26,8 +26,13 @@
 //	-----------------------------------+--------------------------------------------------------------------
 //	command and args                   | sleep N, exit N, true, false, and sh -c of these, separated by ;
 //	                                   | && or lines, run that long and end with that code; an init
-//	                                   | container with any other command succeeds at once, any other
-//	                                   | container runs for ever, that of a Job, too
+//	                                   | container with any other command succeeds at once
+//	any other command, restartPolicy   | the container ends with code 0 after a second, unless the command
+//	Never or OnFailure                 | runs for ever by its nature: pause, sleep infinity, tail -f, an
+//	                                   | endless loop, a script with one of these
+//	no command, in a Pod of a Job      | the same, unless the image is pause
+//	any other container                | runs until it is stopped; so does each one whose command is not
+//	                                   | known if Options.RunUnknown is set
 //	annotation [CommandSuffix] + name  | the same, in place of the command
 //	Options.Program                    | what your commands do, in place of the command, too
 //	image                              | one of the list in Options, or with the tag 404, cannot be pulled:
@@ -72,6 +77,8 @@
 //	                                              | until the container is not ready         |
 //	wait for an init container of any command     | one whose command is not known succeeds  | TestCases
 //	                                              | at once                                  |
+//	run each program until it ends           | end one whose command is not known after | TestUnknownCommands
+//	                                         | a second, where its Pod is meant to end  |
 //	have 50 requests a second, burst 100          | have no limit, with simulation.Timing,   | -
 //	                                              | too                                      |
 //

@@ -29,6 +29,9 @@ type Options struct {
 	// the same Pod, container and run must be the same. It must be safe for concurrent use if the
 	// kubelets are. Default: what commands say. The annotation of [CommandSuffix] comes first.
 	Program func(pod *unstructured.Unstructured, container string, run int) (Program, bool)
+	// RunUnknown has every container whose command is not known run until it is stopped. Default: where
+	// a Pod is meant to end, such a container ends, see the package comment.
+	RunUnknown bool
 	// HostIP returns the address of a node, "" if it has none. Default: no address.
 	HostIP func(node string) string
 }

@@ -375,7 +375,7 @@ func TestProgram(t *testing.T) {
 		return kubelet.Program{Runs: 500 * time.Millisecond}, true
 	}}
 	require.Empty(t, kubelet.RunForEver(pod, o))
-	require.Equal(t, []string{"a"}, kubelet.RunForEver(pod, kubelet.Options{}))
+	require.Equal(t, []string{"a"}, kubelet.RunForEver(pod, kubelet.Options{RunUnknown: true}))
 	now := start
 	for {
 		step, err := kubelet.Next(pod, now, o)

@@ -19,7 +19,7 @@ type stop struct {
 
 // stopAsked is how a container ends that is asked to end at a time.
 func (c *container) stopAsked(at time.Time, grace time.Duration, probe string) stop {
-	if c.program.known && c.program.runs > 0 {
+	if c.program.known && c.program.runs > 0 && !c.program.guessed {
 		return stop{at.Add(max(grace, leastGrace)), at, codeKilled, probe}
 	}
 	return stop{at, at, codeTerminated, probe}

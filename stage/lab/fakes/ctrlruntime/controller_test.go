@@ -2,6 +2,7 @@ package ctrlruntime_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -73,4 +74,34 @@ func TestPanicsAreErrorsThatAreTriedAgain(t *testing.T) {
 	lab.Apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: m}}")
 	lab.Settle()
 	require.Len(t, *asked, 4)
+}
+
+// TestAForgottenClientIsNamed: the failure of a lab says which object, and that the reconciler panicked.
+func TestAForgottenClientIsNamed(t *testing.T) {
+	failed := &failing{T: t}
+	func() {
+		defer func() { _ = recover() }()
+		lab := labtest.New(failed, labtest.Options{Controllers: []stagereconcile.Controller{ctrlruntime.Controller(&forgotten{}, mapKind)}})
+		lab.Apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: m}}")
+		lab.Settle()
+	}()
+	require.Contains(t, failed.said, `reconciles ConfigMap default/m again, because it failed: panic: runtime error: invalid memory address`)
+}
+
+// A forgotten reconciler has got no client.
+type forgotten struct{ client.Client }
+
+func (f *forgotten) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+	return reconcile.Result{}, f.Get(ctx, r.NamespacedName, &corev1.ConfigMap{})
+}
+
+// A failing test notes why it fails, and panics.
+type failing struct {
+	*testing.T
+	said string
+}
+
+func (f *failing) Fatalf(format string, args ...any) {
+	f.said = fmt.Sprintf(format, args...)
+	panic(f.said)
 }

@@ -49,7 +49,7 @@ func (w *ours) step(now time.Duration) bool {
 		require.NoError(w.t, unstructured.SetNestedField(w.object.Object, at.Add(time.Duration(grace)*time.Second).Format(time.RFC3339), "metadata", "deletionTimestamp"))
 		require.NoError(w.t, unstructured.SetNestedField(w.object.Object, grace, "metadata", "deletionGracePeriodSeconds"))
 	}
-	notices, err := kubelet.Notices(w.object, at, kubelet.Options{})
+	notices, err := kubelet.Notices(w.object, at, kubelet.Options{RunUnknown: true})
 	require.NoError(w.t, err)
 	for _, n := range notices {
 		if !n.At.After(at) && n.At.After(w.noticed) && n.Reason != "DeadlineExceeded" { // which the kubelet's loop records
@@ -57,7 +57,7 @@ func (w *ours) step(now time.Duration) bool {
 		}
 	}
 	w.noticed = at
-	step, err := kubelet.Next(w.object, at, kubelet.Options{})
+	step, err := kubelet.Next(w.object, at, kubelet.Options{RunUnknown: true})
 	require.NoError(w.t, err)
 	for _, e := range step.Events {
 		w.history.event(recordedAt(at, e), e.Type, e.Reason, e.Message)
