@@ -1,0 +1,76 @@
+package apiserver_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/stagecraft-go/stagecraft/stage/apiserver"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+// answered sends a request to a server and reads the answer.
+func answered(t *testing.T, s http.Handler, method, path, accept string) (code int, answer map[string]any) {
+	t.Helper()
+	w, r := httptest.NewRecorder(), httptest.NewRequest(method, path, nil)
+	r.Header.Set("Accept", accept)
+	s.ServeHTTP(w, r)
+	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
+		require.NoError(t, yaml.Unmarshal(w.Body.Bytes(), &answer), w.Body.String())
+	}
+	return w.Code, answer
+}
+
+// TestKindsOfItems holds that items of a list say what they are as those of kube-apiserver do: not if it has
+// a Go type for them, but in a watch, a Table and in lists of metadata.
+func TestKindsOfItems(t *testing.T) {
+	cluster := memory.New(memory.Options{})
+	s, err := apiserver.New(cluster, apiserver.Options{Bare: true})
+	require.NoError(t, err)
+	require.NoError(t, cluster.Load(t.Context(), []byte(cakes)))
+	require.NoError(t, cluster.Load(t.Context(), []byte(`{apiVersion: x.io/v1, kind: Cake, metadata: {name: a, namespace: default}}`)))
+	const (
+		services    = "/api/v1/services"
+		definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+		table       = "application/json;as=Table;v=v1;g=meta.k8s.io"
+		partial     = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+	)
+	for _, c := range []struct{ path, accept, kind, version string }{
+		{services, "application/json", "", ""},
+		{services, "application/yaml", "", ""},
+		{definitions, "application/json", "", ""},
+		{"/apis/x.io/v1/cakes", "application/json", "Cake", "x.io/v1"},
+		{services, partial, "PartialObjectMetadata", "meta.k8s.io/v1"},
+		{services, table + ",application/json", "PartialObjectMetadata", "meta.k8s.io/v1"},
+		{services + "?includeObject=Object", table, "Service", "v1"},
+	} {
+		_, list := answered(t, s, http.MethodGet, c.path, c.accept)
+		items, is := list["items"].([]any)
+		if !is {
+			items = list["rows"].([]any)
+		}
+		require.NotEmpty(t, items, c.path)
+		require.NotEmpty(t, list["kind"])
+		for _, item := range items {
+			fields := item.(map[string]any)
+			if !is {
+				fields = fields["object"].(map[string]any)
+			}
+			require.NotNil(t, fields["metadata"], c)
+			kind, _ := fields["kind"].(string)
+			version, _ := fields["apiVersion"].(string)
+			require.Equal(t, []string{c.kind, c.version}, []string{kind, version}, "%s as %s", c.path, c.accept)
+		}
+	}
+	_, service := answered(t, s, http.MethodGet, "/api/v1/namespaces/default/services/kubernetes", "application/json")
+	require.Equal(t, "Service", service["kind"], "lists change nothing that is stored")
+	list, err := cluster.List(t.Context(), schema.GroupVersionKind{Version: "v1", Kind: "Service"}, "", metav1.ListOptions{})
+	require.NoError(t, err)
+	require.Equal(t, "Service", list.Items[0].GetKind())
+}
