@@ -1,9 +1,10 @@
 package apiserver_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,16 +16,37 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// answered sends a request to a server and reads the answer.
+// answered sends a request to a server and reads the answer, nil if that is a plain text.
 func answered(t *testing.T, s http.Handler, method, path, accept string) (code int, answer map[string]any) {
 	t.Helper()
 	w, r := httptest.NewRecorder(), httptest.NewRequest(method, path, nil)
 	r.Header.Set("Accept", accept)
 	s.ServeHTTP(w, r)
-	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
+	if !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
 		require.NoError(t, yaml.Unmarshal(w.Body.Bytes(), &answer), w.Body.String())
 	}
 	return w.Code, answer
+}
+
+// TestTheIndexListsWhatIsServed: probes of clients ask for / to know whether the server can be reached.
+func TestTheIndexListsWhatIsServed(t *testing.T) {
+	cluster := memory.New(memory.Options{})
+	s, err := apiserver.New(cluster, apiserver.Options{})
+	require.NoError(t, err)
+	require.NoError(t, cluster.Load(t.Context(), []byte(cakes)))
+	code, index := answered(t, s, http.MethodGet, "/", "application/json")
+	require.Equal(t, http.StatusOK, code)
+	var paths []string
+	for _, path := range index["paths"].([]any) {
+		paths = append(paths, path.(string))
+		code, _ := answered(t, s, http.MethodGet, path.(string), "application/json")
+		require.Equal(t, http.StatusOK, code, path)
+	}
+	require.True(t, slices.IsSorted(paths), paths)
+	require.Subset(t, paths, []string{"/api", "/api/v1", "/apis", "/apis/", "/apis/apps", "/apis/apps/v1", "/apis/x.io", "/apis/x.io/v1",
+		"/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"})
+	code, _ = answered(t, s, http.MethodHead, "/", "application/json")
+	require.Equal(t, http.StatusOK, code)
 }
 
 // TestKindsOfItems holds that items of a list say what they are as those of kube-apiserver do: not if it has

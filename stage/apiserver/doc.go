@@ -81,7 +81,7 @@
 // pass over HTTP here and there, and the answers of a table of raw requests are equal (both in
 // internal/dev/e2e). Objects are those of package memory, so its differences are differences here.
 //
-// What is served: discovery (aggregated and not), /version and health; OpenAPI v3 and v2, with the recorded
+// What is served: the list of paths, discovery (aggregated and not), /version and health; OpenAPI v3 and v2, with the recorded
 // schemas of built-in kinds and those of definitions; get, list with pages and selectors, watch with
 // bookmarks of initial events, create, update, all types of patch, delete, deletecollection; JSON, YAML
 // and, for built-in kinds, protobuf; Tables with the columns and cells of kube-apiserver, and
