@@ -49,6 +49,18 @@ func TestTheIndexListsWhatIsServed(t *testing.T) {
 	require.Equal(t, http.StatusOK, code)
 }
 
+// TestNamespacesThatCannotBeDeleted: one command must not spoil a server for all.
+func TestNamespacesThatCannotBeDeleted(t *testing.T) {
+	s, err := apiserver.New(memory.New(memory.Options{}), apiserver.Options{})
+	require.NoError(t, err)
+	for _, name := range []string{"default", "kube-system", "kube-public"} {
+		code, status := answered(t, s, http.MethodDelete, "/api/v1/namespaces/"+name, "application/json")
+		require.Equal(t, http.StatusForbidden, code)
+		require.Equal(t, "Forbidden", status["reason"])
+		require.Equal(t, `namespaces "`+name+`" is forbidden: this namespace may not be deleted`, status["message"])
+	}
+}
+
 // TestKindsOfItems holds that items of a list say what they are as those of kube-apiserver do: not if it has
 // a Go type for them, but in a watch, a Table and in lists of metadata.
 func TestKindsOfItems(t *testing.T) {
