@@ -39,3 +39,21 @@ func TestBindIsOneWrite(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "PodScheduled", conditions[0].(map[string]any)["type"])
 }
+
+// TestABindingDoesNotCount: a Pod that gets its Node by a write of spec.nodeName keeps its generation, as
+// one that gets it by a Binding does; other changes of its spec count.
+func TestABindingDoesNotCount(t *testing.T) {
+	c := memory.New(memory.Options{})
+	create(t, c, parsed(t, `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default}, spec: {containers: [{name: c, image: i}]}}`))
+	generation := func(name, spec string) int64 {
+		merge(t, c, pods, name, `{"spec":`+spec+`}`)
+		pod, err := c.Get(t.Context(), pods, at(name))
+		require.NoError(t, err)
+		return pod.GetGeneration()
+	}
+	require.Equal(t, int64(1), generation("p", `{"nodeName":"node-1"}`))
+	require.Equal(t, int64(2), generation("p", `{"activeDeadlineSeconds":5}`))
+	require.Equal(t, int64(3), generation("p", `{"nodeName":"node-2"}`))
+	create(t, c, parsed(t, `{apiVersion: v1, kind: Pod, metadata: {name: q, namespace: default}, spec: {containers: [{name: c, image: i}]}}`))
+	require.Equal(t, int64(2), generation("q", `{"nodeName":"node-1","activeDeadlineSeconds":5}`))
+}

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -22,7 +23,8 @@ import (
 // in calls of Collect, as o.PropagationPolicy says: Background after the object, Foreground before
 // it, Orphan not at all, so that only the references to it are removed. The default is that of the
 // API: Orphan for Jobs and ReplicationControllers, Background for all others. Deleting a Namespace
-// deletes the objects in it first, and Pods before all others.
+// deletes the objects in it first, and Pods before all others. The Namespaces default, kube-system and
+// kube-public cannot be deleted: the error is Forbidden.
 func (c *Cluster) Delete(ctx context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
 	r := request{ctx: ctx, Request: Request{Verb: "delete", Kind: gvk, Name: name}, dryRun: len(o.DryRun) > 0}
 	_, err := c.write(r, func(r *request) (*unstructured.Unstructured, error) {
@@ -33,6 +35,9 @@ func (c *Cluster) Delete(ctx context.Context, gvk schema.GroupVersionKind, name 
 		if err := r.checkPreconditions(old.object(), o.Preconditions); err != nil {
 			return nil, err
 		}
+		if old.isImmortal() {
+			return nil, apierrors.NewForbidden(namespaces, r.Name.Name, errors.New("this namespace may not be deleted"))
+		}
 		if err := r.review(old.object().Object, nil); err != nil || r.dryRun {
 			return nil, err
 		}
@@ -40,6 +45,14 @@ func (c *Cluster) Delete(ctx context.Context, gvk schema.GroupVersionKind, name 
 		return nil, nil
 	})
 	return err
+}
+
+// immortal are the namespaces that nobody may delete, as the admission plugin NamespaceLifecycle of
+// kube-apiserver has them.
+var immortal = map[string]bool{metav1.NamespaceDefault: true, metav1.NamespaceSystem: true, metav1.NamespacePublic: true}
+
+func (r *record) isImmortal() bool {
+	return r.kind.groupResource() == namespaces && immortal[r.key.Name]
 }
 
 // preconditionFailed names the kind where other conflicts name the resource, as an API server does.
@@ -60,6 +73,9 @@ func (r *request) checkPreconditions(obj *unstructured.Unstructured, p *metav1.P
 
 // delete starts the deletion of an object, shortens its grace period, or removes the object.
 func (s *store) delete(r *record, o metav1.DeleteOptions) {
+	if r.isImmortal() {
+		return // the garbage collector cannot delete it either
+	}
 	next := fork(r.object().Object)
 	metadata := metadataOf(next)
 	changed := r.mark(s, metadata, o)

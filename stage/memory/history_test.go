@@ -26,6 +26,9 @@ type caller struct {
 
 var playable = []schema.GroupVersionKind{pods, configMaps, jobs, namespaces}
 
+// playground is the namespace of all objects, which is made and deleted, too.
+const playground = "play"
+
 func play(t testing.TB, seed uint64, calls int) *memory.Cluster {
 	now := time.Unix(0, 0)
 	c := memory.New(memory.Options{Seed: seed, Now: func() time.Time { return now }})
@@ -40,9 +43,9 @@ func play(t testing.TB, seed uint64, calls int) *memory.Cluster {
 func (p caller) place() (schema.GroupVersionKind, types.NamespacedName) {
 	kind := playable[p.IntN(len(playable))]
 	if kind == namespaces {
-		return kind, at("default")
+		return kind, types.NamespacedName{Name: playground}
 	}
-	return kind, at(fmt.Sprintf("o%d", p.IntN(4)))
+	return kind, types.NamespacedName{Namespace: playground, Name: fmt.Sprintf("o%d", p.IntN(4))}
 }
 
 // call makes one call; most errors are part of the play.
@@ -70,6 +73,7 @@ func (p caller) call() {
 
 func (p caller) object(kind schema.GroupVersionKind, name string) *unstructured.Unstructured {
 	u := object(kind, name)
+	u.SetNamespace(playground)
 	if p.IntN(2) == 0 {
 		u.Object["spec"] = map[string]any{"nodeName": "n"}
 	}

@@ -59,14 +59,30 @@ func create(t testing.TB, c *memory.Cluster, u *unstructured.Unstructured) *unst
 
 func merge(t testing.TB, c *memory.Cluster, kind schema.GroupVersionKind, name, body string, sub ...string) {
 	t.Helper()
-	_, err := c.Patch(t.Context(), kind, at(name), types.MergePatchType, []byte(body), metav1.PatchOptions{}, sub...)
+	mergeIn(t, c, kind, at(name), body, sub...)
+}
+
+func mergeIn(t testing.TB, c *memory.Cluster, kind schema.GroupVersionKind, name types.NamespacedName, body string, sub ...string) {
+	t.Helper()
+	_, err := c.Patch(t.Context(), kind, name, types.MergePatchType, []byte(body), metav1.PatchOptions{}, sub...)
 	require.NoError(t, err)
 }
 
 func gone(t testing.TB, c *memory.Cluster, kind schema.GroupVersionKind, name string) bool {
 	t.Helper()
-	_, err := c.Get(t.Context(), kind, at(name))
+	return goneFrom(t, c, kind, "default", name)
+}
+
+func goneFrom(t testing.TB, c *memory.Cluster, kind schema.GroupVersionKind, namespace, name string) bool {
+	t.Helper()
+	_, err := c.Get(t.Context(), kind, types.NamespacedName{Namespace: namespace, Name: name})
 	return apierrors.IsNotFound(err)
+}
+
+// inShop moves an object into the namespace shop, which can be deleted.
+func inShop(u *unstructured.Unstructured) *unstructured.Unstructured {
+	u.SetNamespace("shop")
+	return u
 }
 
 var background = metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
@@ -259,27 +275,27 @@ func TestForegroundDeletionWaitsForDependents(t *testing.T) {
 
 func TestANamespaceGoesWithItsLastObject(t *testing.T) {
 	c := memory.New(memory.Options{RequireNamespaces: true})
-	_, err := c.Create(t.Context(), object(pods, "p"), metav1.CreateOptions{})
+	_, err := c.Create(t.Context(), inShop(object(pods, "p")), metav1.CreateOptions{})
 	require.True(t, apierrors.IsNotFound(err))
-	create(t, c, object(namespaces, "default"))
-	p := object(pods, "p")
+	create(t, c, object(namespaces, "shop"))
+	p := inShop(object(pods, "p"))
 	p.SetFinalizers([]string{"example.com/wait"})
 	create(t, c, p)
-	create(t, c, object(configMaps, "c"))
+	create(t, c, inShop(object(configMaps, "c")))
 
-	require.NoError(t, c.Delete(t.Context(), namespaces, at("default"), metav1.DeleteOptions{}))
-	require.False(t, gone(t, c, configMaps, "c"), "Pods go first")
-	ns, err := c.Get(t.Context(), namespaces, at("default"))
+	require.NoError(t, c.Delete(t.Context(), namespaces, at("shop"), metav1.DeleteOptions{}))
+	require.False(t, goneFrom(t, c, configMaps, "shop", "c"), "Pods go first")
+	ns, err := c.Get(t.Context(), namespaces, at("shop"))
 	require.NoError(t, err)
 	phase, _, _ := unstructured.NestedString(ns.Object, "status", "phase")
 	require.Equal(t, "Terminating", phase)
 	require.Equal(t, "All content successfully removed", conditionsOf(ns)[3]["message"], "as Kubernetes says while there are Pods")
-	_, err = c.Create(t.Context(), object(configMaps, "late"), metav1.CreateOptions{})
+	_, err = c.Create(t.Context(), inShop(object(configMaps, "late")), metav1.CreateOptions{})
 	require.True(t, apierrors.IsForbidden(err))
 	require.True(t, apierrors.HasStatusCause(err, "NamespaceTerminating"))
 
-	merge(t, c, pods, "p", `{"metadata": {"finalizers": null}}`)
-	require.True(t, gone(t, c, namespaces, "default"))
+	mergeIn(t, c, pods, types.NamespacedName{Namespace: "shop", Name: "p"}, `{"metadata": {"finalizers": null}}`)
+	require.True(t, gone(t, c, namespaces, "shop"))
 }
 
 func TestADefinitionMakesItsKindsKnownAndTakesThemAway(t *testing.T) {

@@ -3,9 +3,11 @@ package memory
 import (
 	"maps"
 
+	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/internal/patch"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // replace stores the next version of an object, which may be shared with the stored one or with
@@ -156,12 +158,34 @@ func restore(before, next map[string]any) {
 	next["uid"] = before["uid"]
 }
 
-// count increments the generation if more than metadata and status changed.
+// count increments the generation if more than metadata and status changed, and not only the Node of a
+// Pod that had none: a binding does not count.
 func (r *request) count(before, next map[string]any) {
-	if r.kind.has(counted) && (r.Subresource == "" || r.Subresource == "scale") && r.contentChanged(before, next) {
+	if r.kind.has(counted) && (r.Subresource == "" || r.Subresource == "scale") && r.contentChanged(before, next) && !r.binds(before, next) {
 		bump(metadataOf(next))
 	}
 }
+
+// binds reports whether a write of a Pod changes nothing in spec but that it now has a Node: a scheduler
+// without the subresource binding writes spec.nodeName.
+func (r *request) binds(before, next map[string]any) bool {
+	if r.kind.GroupKind() != podKind {
+		return false
+	}
+	old, _ := object.Map(before, "spec")
+	spec, _ := object.Map(next, "spec")
+	was, _ := old["nodeName"].(string)
+	is, _ := spec["nodeName"].(string)
+	if was != "" || is == "" {
+		return false
+	}
+	bound := map[string]any{}
+	maps.Copy(bound, old)
+	bound["nodeName"] = is
+	return patch.Equal(bound, spec)
+}
+
+var podKind = schema.GroupKind{Kind: "Pod"}
 
 func bump(metadata map[string]any) {
 	if n, ok := metadata["generation"].(int64); ok {

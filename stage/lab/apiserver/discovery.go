@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,6 +11,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
 )
+
+// serveIndex answers / with the paths that are served, sorted.
+func serveIndex(s *Server, w http.ResponseWriter, _ *http.Request) {
+	paths := []string{"/api", "/api/v1", "/apis", "/apis/", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/readyz", "/version"}
+	for _, g := range s.groups() {
+		paths = append(paths, "/apis/"+g.Name)
+		for _, v := range g.Versions {
+			paths = append(paths, "/apis/"+v.GroupVersion)
+		}
+	}
+	slices.Sort(paths)
+	data, err := json.MarshalIndent(metav1.RootPaths{Paths: paths}, "", "  ")
+	if err != nil {
+		panic(err)
+	}
+	writeBytes(w, http.StatusOK, jsonType, data)
+}
 
 // serveVersion answers /version. The build metadata tells that this is no kube-apiserver.
 func serveVersion(_ *Server, w http.ResponseWriter, r *http.Request) {

@@ -82,7 +82,7 @@
 // internal/dev/e2e). Objects are stored by package memory, so its differences are differences here,
 // except for what this server adds: defaults, validation, definitions, webhooks and policies.
 //
-// What is served: discovery (aggregated and not), /version and health; OpenAPI v3 and v2, with the recorded
+// What is served: the list of paths, discovery (aggregated and not), /version and health; OpenAPI v3 and v2, with the recorded
 // schemas of built-in kinds and those of definitions; get, list with pages and selectors, watch with
 // bookmarks of initial events, create, update, all types of patch, delete, deletecollection; JSON, YAML
 // and, for built-in kinds, protobuf; Tables with the columns and cells of kube-apiserver, and

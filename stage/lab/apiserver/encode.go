@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -26,6 +27,12 @@ const usualLength = 4 << 10
 
 // hasProtobuf reports whether there is a Go type for a kind.
 func (r *resource) hasProtobuf() bool { return scheme.Scheme.Recognizes(r.kind) }
+
+// hasGoType reports whether kube-apiserver has a Go type for a kind. Then the items of its lists have no
+// kind and apiVersion: those are in the list.
+func (r *resource) hasGoType() bool {
+	return r.hasProtobuf() || r.kind.Group == "apiextensions.k8s.io" || r.kind.Group == "apiregistration.k8s.io"
+}
 
 // marshal returns an object in a form.
 func (f form) marshal(u *unstructured.Unstructured) ([]byte, error) {
@@ -109,7 +116,19 @@ func (c *call) marshalList(list *unstructured.UnstructuredList) ([]byte, error) 
 		}
 		return f.marshalTyped(obj)
 	}
+	if c.of.hasGoType() {
+		withoutKinds(list.Items)
+	}
 	return f.marshalValue(list.UnstructuredContent())
+}
+
+// withoutKinds removes kind and apiVersion from objects, which may be shared with others.
+func withoutKinds(items []unstructured.Unstructured) {
+	for i := range items {
+		items[i].Object = maps.Clone(items[i].Object)
+		delete(items[i].Object, "kind")
+		delete(items[i].Object, "apiVersion")
+	}
 }
 
 func listMeta(list *unstructured.UnstructuredList) metav1.ListMeta {

@@ -19,6 +19,7 @@ func (f endpointFunc) serve(s *Server, w http.ResponseWriter, r *http.Request) {
 
 // fixed are the paths without parameters.
 var fixed = map[string]endpointFunc{
+	"": serveIndex, "index.html": serveIndex,
 	"version": serveVersion,
 	"healthz": serveHealth, "livez": serveHealth, "readyz": serveHealth,
 	"api":  serveCoreGroup,

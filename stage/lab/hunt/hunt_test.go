@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -146,6 +147,9 @@ func TestAHuntThatTriesNothingFails(t *testing.T) {
 		"process none reconciled nothing in the run without faults: it has no controllers": func(r *hunt.Run) {
 			r.Process("none", func(*hunt.Process) []reconcile.Controller { return nil })
 		},
+		"the run without faults reached no site": func(r *hunt.Run) {
+			r.Process("operator", controller("ns", schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})) // a lab has some
+		},
 		"two processes are named a-1": func(r *hunt.Run) {
 			r.Replicas("a", 2, controller("app", stores))
 			r.Process("a-1", controller("app", stores))
@@ -223,4 +227,16 @@ func TestHuntsCollectLess(t *testing.T) {
 		statusAsMemory(false)(r)
 	})
 	require.Equal(t, before, during, "whoever sets GOGC decides")
+}
+
+// TestUsersLeaveNamespacesThatCannotBeDeleted: a fault that has them delete what they applied is about
+// another object.
+func TestUsersLeaveNamespacesThatCannotBeDeleted(t *testing.T) {
+	out := play(t, func(r *hunt.Run) {
+		r.Apply(`{apiVersion: v1, kind: Namespace, metadata: {name: default, labels: {a: b}}}`)
+		statusAsMemory(false)(r)
+	}, "fault delete operator store default/a update Store/status #1\n")
+	require.Empty(t, out.Findings)
+	during, _, _ := strings.Cut(story(out), "the users delete what they applied")
+	require.Contains(t, during, "deletes Store default/a")
 }

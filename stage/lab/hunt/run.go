@@ -117,7 +117,8 @@ func (r *Run) subjectOf(process string) string {
 func (r *Run) Cluster() *memory.Cluster { return r.sim.Cluster() }
 
 // Apply has users apply objects before the processes start, as [labtest.Lab.Apply] does. They are
-// what the users delete at the end.
+// what the users delete at the end, except for the Namespaces that no API server deletes: default,
+// kube-system and kube-public.
 func (r *Run) Apply(manifests ...any) {
 	u := &User{r}
 	if err := u.Apply(manifests...); err != nil {

@@ -42,5 +42,8 @@ func (o *Outcome) untried() error {
 		}
 		all = append(all, fmt.Errorf("hunt: nothing is tried: process %s reconciled nothing in the run without faults: %s", process, text))
 	}
+	if len(all) == 0 && len(o.Sites) == 0 {
+		return errors.New("hunt: nothing is tried: the run without faults reached no site: no process wrote anything or saw anything change")
+	}
 	return errors.Join(all...)
 }

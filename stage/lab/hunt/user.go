@@ -43,6 +43,9 @@ func (u *User) Apply(manifests ...any) error {
 
 // remember keeps what was applied, without what the API server adds.
 func (r *Run) remember(obj *unstructured.Unstructured) {
+	if isImmortal(obj.GroupVersionKind(), obj.GetName()) {
+		return
+	}
 	obj = obj.DeepCopy()
 	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "deletionTimestamp", "deletionGracePeriodSeconds", "finalizers"} {
 		unstructured.RemoveNestedField(obj.Object, "metadata", field)
@@ -53,6 +56,12 @@ func (r *Run) remember(obj *unstructured.Unstructured) {
 		return
 	}
 	r.applied = append(r.applied, obj)
+}
+
+// isImmortal reports whether an object is a Namespace that an API server does not let users delete.
+func isImmortal(kind schema.GroupVersionKind, name string) bool {
+	return kind.Group == "" && kind.Kind == "Namespace" &&
+		slices.Contains([]string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic}, name)
 }
 
 // Patch changes an object, by namespace/name, with a merge patch.

@@ -97,7 +97,7 @@ func TestOtherContainers(t *testing.T) {
 	job := `{apiVersion: batch/v1, kind: Job, metadata: {name: %s}, spec: {template: {metadata: {annotations: {%s}},
   spec: {restartPolicy: Never, containers: [{name: c, image: migrate}]}}}}`
 	for _, runs := range []bool{false, true} {
-		lab := labtest.New(t, stagetest.Options{Kubelets: kubelet.Options{RunUnknown: runs}})
+		lab := labtest.New(t, labtest.Options{Kubelets: kubelet.Options{RunUnknown: runs}})
 		lab.Apply(fmt.Sprintf(job, "unknown", ""), fmt.Sprintf(job, "known", "command.stagecraft-go.github.io/c: sleep 5"))
 		lab.Advance(24 * time.Hour)
 		counted := "succeeded"
