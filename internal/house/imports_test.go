@@ -39,6 +39,7 @@ var coreMayImport = map[string][]string{
 	"internal/dev/contract":           {},
 	"internal/dev/race":               {},
 	"internal/dev/test":               {},
+	"internal/dev/migrate":            {"internal/files"},
 	"internal/dev/fixture":            {"stage"},
 	"internal/ownership":              {"internal/object"},
 	"internal/dev/recording":          {"stage", "stage/transport"},
