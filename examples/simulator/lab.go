@@ -18,10 +18,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/batch"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/features"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/scheduling"
+	"github.com/stagecraft-go/stagecraft/stage/lab/record"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
-	"github.com/stagecraft-go/stagecraft/stage/lab/record"
 )
 
 var (

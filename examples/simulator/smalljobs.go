@@ -9,10 +9,10 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/examples/simulator/mcad"
 	"github.com/stagecraft-go/stagecraft/examples/simulator/report"
-	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/lab/measure"
 	"github.com/stagecraft-go/stagecraft/stage/lab/record"
 	"github.com/stagecraft-go/stagecraft/stage/lab/sweep"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
 // fittedJobs are the cells of the row of kwok+MCAD to which the rest of the dispatcher is fitted. The

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stagecraft-go/stagecraft/stage"
-	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
+	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
 // TestTheChartComesUp plays an installation: Pods take their seconds to start, the StatefulSet

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/examples/testing/website"
 	"github.com/stagecraft-go/stagecraft/stage"
-	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
 // newLab is a cluster with the operator in it, and controller-runtime's fake client of it.

@@ -54,7 +54,7 @@
 //
 //   - Schemas: no defaults, no validation, no pruning of unknown fields, unless hooks do it
 //     (Cluster.Extend): those of packages defaults and validation for built-in kinds, as in a lab, and
-//     those of module stage/lab/apiserver for definitions, webhooks and admission policies. Names,
+//     those of package stage/lab/apiserver for definitions, webhooks and admission policies. Names,
 //     namespaces, labels, annotations, finalizers and uid are checked. A new object has
 //     no status but its phase, where that of an API server is {} or counts of zero. Of a status
 //     only this is checked: that no container of a Pod runs again, after it has terminated, where

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/stage"
-	"github.com/stagecraft-go/stagecraft/stage/simulation"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile/timing"
+	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
 // Options are what a run depends on beside its Config. [Defaults] are those of the study.

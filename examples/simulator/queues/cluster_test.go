@@ -16,11 +16,11 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/examples/simulator/queues"
 	"github.com/stagecraft-go/stagecraft/stage"
-	"github.com/stagecraft-go/stagecraft/stage/reconcile"
-	"github.com/stagecraft-go/stagecraft/stage/simulation"
 	"github.com/stagecraft-go/stagecraft/stage/lab/load"
 	"github.com/stagecraft-go/stagecraft/stage/lab/measure"
 	"github.com/stagecraft-go/stagecraft/stage/lab/record"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
+	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
 var jobs = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/examples/simulator/queues"
 	"github.com/stagecraft-go/stagecraft/stage"
-	"github.com/stagecraft-go/stagecraft/stage/simulation"
 	"github.com/stagecraft-go/stagecraft/stage/lab/sweep"
+	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
 // TestTheory compares the formulas with values of textbooks.

@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/stagecraft-go/stagecraft/stage"
-	"github.com/stagecraft-go/stagecraft/stage/simulation"
 	"github.com/stagecraft-go/stagecraft/stage/lab/load"
 	"github.com/stagecraft-go/stagecraft/stage/lab/sweep"
+	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
 // Study sweeps models and loads, with ten seeds. Its metrics are those of [Metrics].

@@ -13,7 +13,7 @@
 // their priority, default tolerations and QoS class, Services an address, Jobs a selector, new Nodes
 // the taint not-ready. It is not what a controller adds, and not what package
 // stage/lab/controllers/admission does. Not filled in is the field timeAdded of taints of devices; the
-// admission plugin ServiceAccount is an option of module stage/lab/apiserver.
+// admission plugin ServiceAccount is an option of package stage/lab/apiserver.
 package defaults
 
 import (

@@ -13,7 +13,7 @@
 //	lab.WaitCurrent()     // pods are scheduled and start, rollouts end; a failure says what is missing, and why
 //
 // The code under test uses [Lab.Cluster] or a client of it: package stage/lab/fakes has a client
-// of controller-runtime, module stage/lab/apiserver serves the lab to client-go, whole managers and any
+// of controller-runtime, package stage/lab/apiserver serves the lab to client-go, whole managers and any
 // other program, and package stage/lab/gomega has matchers.
 // A test makes an object fail:
 //

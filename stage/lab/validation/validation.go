@@ -19,7 +19,7 @@
 // Not checked are: expressions in CEL of DeviceClasses and ResourceClaims, and the parameters for
 // their drivers; that the FlowSchemas and PriorityLevelConfigurations which a kube-apiserver makes
 // itself stay as they are; ResourceSlices; definitions, webhooks and policies, which the server of
-// module stage/lab/apiserver checks. A Pod may be bound by an update of spec.nodeName, as the scheduler
+// package stage/lab/apiserver checks. A Pod may be bound by an update of spec.nodeName, as the scheduler
 // of a lab does it.
 package validation
 
