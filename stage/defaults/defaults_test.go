@@ -112,7 +112,8 @@ func TestANegativeGracePeriodIsASecond(t *testing.T) {
 		require.NoError(t, err)
 		return seconds
 	}
-	p := object(t, `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default}, spec: {nodeName: node-1, terminationGracePeriodSeconds: -1, containers: [{name: a, image: i}]}}`)
+	p := object(t, `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default},
+  spec: {nodeName: node-1, terminationGracePeriodSeconds: -1, containers: [{name: a, image: i}]}}`)
 	created, err := c.Create(t.Context(), p, metav1.CreateOptions{})
 	require.NoError(t, err)
 	require.Equal(t, int64(1), grace(created, "spec", "terminationGracePeriodSeconds"))
@@ -129,7 +130,8 @@ func TestANegativeGracePeriodIsASecond(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(1), *deleted.GetDeletionGracePeriodSeconds())
 
-	template := object(t, `{apiVersion: v1, kind: PodTemplate, metadata: {name: t, namespace: default}, template: {spec: {terminationGracePeriodSeconds: -1, containers: [{name: a, image: i}]}}}`)
+	template := object(t, `{apiVersion: v1, kind: PodTemplate, metadata: {name: t, namespace: default},
+  template: {spec: {terminationGracePeriodSeconds: -1, containers: [{name: a, image: i}]}}}`)
 	created, err = c.Create(t.Context(), template, metav1.CreateOptions{})
 	require.NoError(t, err)
 	require.Equal(t, int64(-1), grace(created, "template", "spec", "terminationGracePeriodSeconds"))
