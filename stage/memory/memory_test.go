@@ -62,27 +62,9 @@ func merge(t testing.TB, c *memory.Cluster, kind schema.GroupVersionKind, name, 
 	mergeIn(t, c, kind, at(name), body, sub...)
 }
 
-func mergeIn(t testing.TB, c *memory.Cluster, kind schema.GroupVersionKind, name types.NamespacedName, body string, sub ...string) {
-	t.Helper()
-	_, err := c.Patch(t.Context(), kind, name, types.MergePatchType, []byte(body), metav1.PatchOptions{}, sub...)
-	require.NoError(t, err)
-}
-
 func gone(t testing.TB, c *memory.Cluster, kind schema.GroupVersionKind, name string) bool {
 	t.Helper()
 	return goneFrom(t, c, kind, "default", name)
-}
-
-func goneFrom(t testing.TB, c *memory.Cluster, kind schema.GroupVersionKind, namespace, name string) bool {
-	t.Helper()
-	_, err := c.Get(t.Context(), kind, types.NamespacedName{Namespace: namespace, Name: name})
-	return apierrors.IsNotFound(err)
-}
-
-// inShop moves an object into the namespace shop, which can be deleted.
-func inShop(u *unstructured.Unstructured) *unstructured.Unstructured {
-	u.SetNamespace("shop")
-	return u
 }
 
 var background = metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}

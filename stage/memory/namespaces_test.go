@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/stage/memory"
@@ -79,4 +80,22 @@ func TestNamespacesThatCannotBeDeleted(t *testing.T) {
 	require.NoError(t, err, "not even by the garbage collector")
 	create(t, c, object(configMaps, "default"))
 	require.NoError(t, c.Delete(t.Context(), configMaps, at("default"), metav1.DeleteOptions{}))
+}
+
+func mergeIn(t testing.TB, c *memory.Cluster, kind schema.GroupVersionKind, name types.NamespacedName, body string, sub ...string) {
+	t.Helper()
+	_, err := c.Patch(t.Context(), kind, name, types.MergePatchType, []byte(body), metav1.PatchOptions{}, sub...)
+	require.NoError(t, err)
+}
+
+func goneFrom(t testing.TB, c *memory.Cluster, kind schema.GroupVersionKind, namespace, name string) bool {
+	t.Helper()
+	_, err := c.Get(t.Context(), kind, types.NamespacedName{Namespace: namespace, Name: name})
+	return apierrors.IsNotFound(err)
+}
+
+// inShop moves an object into the namespace shop, which can be deleted.
+func inShop(u *unstructured.Unstructured) *unstructured.Unstructured {
+	u.SetNamespace("shop")
+	return u
 }

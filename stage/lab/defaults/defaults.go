@@ -20,6 +20,7 @@ import (
 	"maps"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/builtin"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
@@ -39,8 +40,21 @@ func Fill(v *memory.Review) error {
 		clear(root)
 		maps.Copy(root, filled)
 	}
-	if v.Resource == daemonSets {
+	switch v.Resource {
+	case daemonSets:
 		countsTemplates(v)
+	case pods:
+		leastGrace(v)
 	}
 	return nil
 }
+
+// leastGrace makes a negative terminationGracePeriodSeconds of a Pod 1. Those of templates stay, as in
+// the API server.
+func leastGrace(v *memory.Review) {
+	if seconds, given := object.Int64(v.New.Object, "spec", grace); given && seconds < 0 {
+		set(v, "spec", grace, int64(1))
+	}
+}
+
+const grace = "terminationGracePeriodSeconds"

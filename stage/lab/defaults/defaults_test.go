@@ -101,3 +101,38 @@ func TestWhatIsStoredIsComplete(t *testing.T) {
 	require.NoError(t, defaults.Fill(&memory.Review{Old: obj, New: next}))
 	require.NotContains(t, next.Object["spec"], "dnsPolicy", "the spec is that of the stored object")
 }
+
+// TestANegativeGracePeriodIsASecond holds that a Pod cannot have less, nor a deletion ask for less, and
+// that a template keeps what it says.
+func TestANegativeGracePeriodIsASecond(t *testing.T) {
+	c := memory.New(memory.Options{})
+	c.Extend(defaults.Hooks())
+	grace := func(u *unstructured.Unstructured, path ...string) int64 {
+		seconds, _, err := unstructured.NestedInt64(u.Object, path...)
+		require.NoError(t, err)
+		return seconds
+	}
+	p := object(t, `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default},
+  spec: {nodeName: node-1, terminationGracePeriodSeconds: -1, containers: [{name: a, image: i}]}}`)
+	created, err := c.Create(t.Context(), p, metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.Equal(t, int64(1), grace(created, "spec", "terminationGracePeriodSeconds"))
+	name := types.NamespacedName{Namespace: "default", Name: "p"}
+	patched, err := c.Patch(t.Context(), p.GroupVersionKind(), name, types.MergePatchType, []byte(`{"spec":{"terminationGracePeriodSeconds":-5}}`), metav1.PatchOptions{})
+	require.NoError(t, err)
+	require.Equal(t, created.Object, patched.Object)
+
+	patched, err = c.Patch(t.Context(), p.GroupVersionKind(), name, types.MergePatchType, []byte(`{"spec":{"terminationGracePeriodSeconds":20}}`), metav1.PatchOptions{})
+	require.NoError(t, err)
+	require.Equal(t, int64(20), grace(patched, "spec", "terminationGracePeriodSeconds"))
+	require.NoError(t, c.Delete(t.Context(), p.GroupVersionKind(), name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(-3))}))
+	deleted, err := c.Get(t.Context(), p.GroupVersionKind(), name)
+	require.NoError(t, err)
+	require.Equal(t, int64(1), *deleted.GetDeletionGracePeriodSeconds())
+
+	template := object(t, `{apiVersion: v1, kind: PodTemplate, metadata: {name: t, namespace: default},
+  template: {spec: {terminationGracePeriodSeconds: -1, containers: [{name: a, image: i}]}}}`)
+	created, err = c.Create(t.Context(), template, metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.Equal(t, int64(-1), grace(created, "template", "spec", "terminationGracePeriodSeconds"))
+}

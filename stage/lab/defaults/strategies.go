@@ -19,7 +19,7 @@ import (
 // creations are what the server does with new objects beside filling in: the strategies of its
 // registry, and the admission plugins that are on by default and add to objects.
 var creations = map[schema.GroupResource][]func(*memory.Review) error{
-	{Resource: "pods"}:                         {priority, tolerations, qualityOfService, gates},
+	pods:                                       {priority, tolerations, qualityOfService, gates},
 	{Resource: "services"}:                     {clusterIPs},
 	{Resource: "nodes"}:                        {notReady},
 	{Resource: "namespaces"}:                   {namespaceFinalizer},
@@ -32,7 +32,7 @@ var creations = map[schema.GroupResource][]func(*memory.Review) error{
 
 // changes are the same for objects that are stored already.
 var changes = map[schema.GroupResource][]func(*memory.Review) error{
-	{Resource: "pods"}:     {podUpdate},
+	pods:                   {podUpdate},
 	{Resource: "services"}: {serviceOfType, clusterIPs},
 	daemonSets:             {templateGeneration},
 }
@@ -42,7 +42,10 @@ const (
 	scheduling = "scheduling.k8s.io"
 )
 
-var daemonSets = schema.GroupResource{Group: "apps", Resource: "daemonsets"}
+var (
+	daemonSets = schema.GroupResource{Group: "apps", Resource: "daemonsets"}
+	pods       = schema.GroupResource{Resource: "pods"}
+)
 
 // strategies does them. It is a memory.Hooks.Admit.
 func strategies(v *memory.Review) error {

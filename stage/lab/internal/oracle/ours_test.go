@@ -138,6 +138,9 @@ func (p *ours) renew(node string) {
 	u.SetNamespace("kube-node-lease")
 	_, err := p.sim.Cluster().Create(context.Background(), u, metav1.CreateOptions{})
 	if err != nil {
+		stored, notFound := p.sim.Cluster().Get(context.Background(), leaseKind, types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()})
+		require.NoError(p.t, notFound)
+		u.SetResourceVersion(stored.GetResourceVersion())
 		_, err = p.sim.Cluster().Update(context.Background(), u, metav1.UpdateOptions{})
 	}
 	require.NoError(p.t, err)
