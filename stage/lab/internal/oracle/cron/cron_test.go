@@ -78,12 +78,12 @@ func playOurs(t *testing.T, s scenario) map[string][]string {
 		}
 		return nil
 	}))
+	addWarnings(t, sim, lines)
 	for _, c := range s.cronJobs {
 		_, err := sim.Cluster().Create(context.Background(), manifest(c), metav1.CreateOptions{})
 		require.NoError(t, err)
 	}
 	require.NoError(t, sim.Advance(context.Background(), s.length))
-	addWarnings(t, sim, lines)
 	return lines
 }
 
@@ -100,13 +100,14 @@ func manifest(c cronJob) *unstructured.Unstructured {
 	}}
 }
 
+// addWarnings notes the Warnings about CronJobs when they are created: Events go after an hour.
 func addWarnings(t *testing.T, sim *simulation.Simulation, lines map[string][]string) {
-	events, err := sim.Cluster().List(context.Background(), schema.GroupVersionKind{Version: "v1", Kind: "Event"}, "default", metav1.ListOptions{})
-	require.NoError(t, err)
-	for _, e := range events.Items {
+	require.NoError(t, sim.On(schema.GroupVersionKind{Version: "v1", Kind: "Event"}, func(_ context.Context, change watch.Event) error {
+		e := change.Object.(*unstructured.Unstructured)
 		about, _, _ := unstructured.NestedString(e.Object, "involvedObject", "name")
-		if e.Object["type"] == "Warning" && e.Object["reason"] != "TooManyMissedTimes" {
+		if change.Type == watch.Added && e.Object["type"] == "Warning" && e.Object["reason"] != "TooManyMissedTimes" {
 			lines[about] = append(lines[about], fmt.Sprint(e.Object["message"]))
 		}
-	}
+		return nil
+	}))
 }

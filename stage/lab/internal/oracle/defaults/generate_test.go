@@ -12,7 +12,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-const file = "../../../builtin/defaults.json"
+const file = "../../builtin/defaults.json"
 
 var record = flag.Bool("record", false, "write "+file)
 
