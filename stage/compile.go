@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/internal/delays"
@@ -18,6 +17,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/internal/random"
 	"github.com/stagecraft-go/stagecraft/internal/selectors"
+	"github.com/stagecraft-go/stagecraft/internal/weights"
 	"github.com/stagecraft-go/stagecraft/render"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
@@ -214,7 +214,7 @@ func (c *compiler) stage(s *v1alpha1.Stage) {
 	st.delay = c.delay(s.Spec.Delay)
 	st.steps = c.steps(st.kind, &s.Spec)
 	c.extensions(s, st)
-	if s.Spec.Selector != nil && !slices.ContainsFunc(c.faults[before:], func(e *Error) bool { return !e.Warning && !e.lenient }) {
+	if st.selector != nil && !st.selector.MatchesNothing() && !slices.ContainsFunc(c.faults[before:], func(e *Error) bool { return !e.Warning && !e.lenient }) {
 		c.set.add(st)
 	}
 }
@@ -259,11 +259,11 @@ func place(p Position) string {
 }
 
 func (c *compiler) selector(s *v1alpha1.StageSelector) *selectors.Selector {
-	if s == nil {
-		c.warn("spec.selector", "missing, so the stage matches no object; {} matches all")
-	}
 	compiled, err := selectors.Compile(s, c.expressions)
 	c.fault("spec.selector", err)
+	if compiled != nil && compiled.MatchesNothing() {
+		c.warn("spec.selector", "missing, so the stage matches no object; {} matches all")
+	}
 	return compiled
 }
 
@@ -273,14 +273,10 @@ func (c *compiler) delay(d *v1alpha1.StageDelay) *delays.Delay {
 	return compiled
 }
 
-func (c *compiler) weight(s *v1alpha1.StageSpec) weight {
-	if s.Weight < 0 {
-		c.faultf("spec.weight", "must not be negative")
-	}
-	program, err := c.expressions.ValueFrom(s.WeightFrom, types.BoolType, types.IntType, types.UintType, types.DoubleType)
-	c.fault("spec.weightFrom", err)
-	program.Path = position.Join("spec.weightFrom", program.Path)
-	return weight{constant: int64(s.Weight), from: program}
+func (c *compiler) weight(s *v1alpha1.StageSpec) weights.Weight {
+	compiled, err := weights.Compile(s, c.expressions)
+	c.fault("spec", err)
+	return compiled
 }
 
 // MustCompile is [Compile] with the zero Options for Stages that are part of the program. It panics
