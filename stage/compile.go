@@ -209,9 +209,9 @@ func (c *compiler) stage(s *v1alpha1.Stage) {
 	st.immediate = s.Spec.ImmediateNextStage != nil && *s.Spec.ImmediateNextStage
 	c.name(s, st.kind)
 	c.allowed(st.kind)
-	st.selector = c.selector(s.Spec.Selector)
+	st.selector = c.selector(&s.Spec)
 	st.weight = c.weight(&s.Spec)
-	st.delay = c.delay(s.Spec.Delay)
+	st.delay = c.delay(&s.Spec)
 	st.steps = c.steps(st.kind, &s.Spec)
 	c.extensions(s, st)
 	if st.selector != nil && !st.selector.MatchesNothing() && !slices.ContainsFunc(c.faults[before:], func(e *Error) bool { return !e.Warning && !e.lenient }) {
@@ -258,8 +258,8 @@ func place(p Position) string {
 	return ", at " + p.String()
 }
 
-func (c *compiler) selector(s *v1alpha1.StageSelector) *selectors.Selector {
-	compiled, err := selectors.Compile(s, c.expressions)
+func (c *compiler) selector(s *v1alpha1.StageSpec) *selectors.Selector {
+	compiled, err := selectors.Compile(s.Selector, c.expressions)
 	c.fault("spec.selector", err)
 	if compiled != nil && compiled.MatchesNothing() {
 		c.warn("spec.selector", "missing, so the stage matches no object; {} matches all")
@@ -267,8 +267,8 @@ func (c *compiler) selector(s *v1alpha1.StageSelector) *selectors.Selector {
 	return compiled
 }
 
-func (c *compiler) delay(d *v1alpha1.StageDelay) *delays.Delay {
-	compiled, err := delays.Compile(d, c.expressions)
+func (c *compiler) delay(s *v1alpha1.StageSpec) *delays.Delay {
+	compiled, err := delays.Compile(s.Delay, c.expressions)
 	c.fault("spec.delay", err)
 	return compiled
 }

@@ -13,21 +13,21 @@ import (
 
 // selectorLines describes a selector in a few words, one line for each requirement: `phase =
 // Running`, `no deletionTimestamp`, `Ready = True`.
-func selectorLines(s *v1alpha1.StageSelector) (lines []string) {
-	for _, w := range selectors.Read(s) {
+func selectorLines(s *v1alpha1.StageSpec) (lines []string) {
+	for _, w := range selectors.Read(s.Selector) {
 		lines = append(lines, requirement(w))
 	}
 	switch {
 	case len(lines) > 0:
 		return lines
-	case selectors.None(s):
+	case selectors.None(s.Selector):
 		return []string{"never"}
 	}
 	return []string{"always"}
 }
 
 // conditions joins the lines of a selector to one sentence with "if" and "and".
-func conditions(s *v1alpha1.StageSelector) []string {
+func conditions(s *v1alpha1.StageSpec) []string {
 	lines := selectorLines(s)
 	for i, line := range lines {
 		lines[i] = []string{"if ", "and "}[min(i, 1)] + line

@@ -34,8 +34,8 @@ func FromStages(stages []v1alpha1.Stage) *Diagram {
 }
 
 func staticBox(st v1alpha1.Stage) Box {
-	b := Box{Title: st.Spec.ResourceRef.Kind + ": " + st.Name, Lines: conditions(st.Spec.Selector)}
-	when := delayText(st.Spec.Delay) + extensionText(st.Annotations[stage.DelayExtension])
+	b := Box{Title: st.Spec.ResourceRef.Kind + ": " + st.Name, Lines: conditions(&st.Spec)}
+	when := delayText(&st.Spec) + extensionText(st.Annotations[stage.DelayExtension])
 	if w := weightText(&st.Spec); w != "" {
 		when += " · " + w
 	}
@@ -62,8 +62,8 @@ func extensionText(text string) string {
 }
 
 // delayText describes a delay, and where the object can override it.
-func delayText(s *v1alpha1.StageDelay) string {
-	d := delays.Describe(s)
+func delayText(s *v1alpha1.StageSpec) string {
+	d := delays.Describe(s.Delay)
 	text := explore.FormatDelay(delay.Range{Min: d.Min, Max: d.Max})
 	if d.Max > 0 {
 		text = "after " + text
