@@ -45,7 +45,7 @@ var mayRead = map[string]map[string]string{
 func TestOnePackageDecidesWhatAStageMeans(t *testing.T) {
 	read := map[string][]string{}
 	for _, dir := range []string{".", "stage/lab", "stage/kube"} {
-		maps.Copy(read, stageReads(t, dir))
+		maps.Copy(read, stageReads(t, exported(t, dir), trial{}))
 	}
 	for pkg, all := range read {
 		for _, r := range all {
@@ -64,9 +64,8 @@ func TestOnePackageDecidesWhatAStageMeans(t *testing.T) {
 
 // stageReads returns what the packages of a module read of the fields, by package: the field and the
 // place. It leaves out the packages that decide and the package of the types.
-func stageReads(t *testing.T, dir string) map[string][]string {
+func stageReads(t *testing.T, packages map[string]compiled, x trial) map[string][]string {
 	t.Helper()
-	packages := exported(t, dir)
 	files := token.NewFileSet()
 	imports := importer.ForCompiler(files, "gc", func(path string) (io.ReadCloser, error) { return os.Open(packages[path].Export) })
 	api, err := imports.Import(stageTypes)
@@ -78,7 +77,7 @@ func stageReads(t *testing.T, dir string) map[string][]string {
 		if p.DepOnly || deciding[name] || path == stageTypes || !slices.Contains(p.Deps, stageTypes) {
 			continue
 		}
-		r := &fieldReader{stageFields: fields, files: files, info: types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}, Uses: map[*ast.Ident]types.Object{}}}
+		r := &fieldReader{stageFields: fields, trial: x, files: files, info: types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}, Uses: map[*ast.Ident]types.Object{}}}
 		r.read(t, p, imports)
 		if len(r.found) > 0 {
 			read[name] = r.found
@@ -143,6 +142,7 @@ func (s stageFields) below(t types.Type) {
 // A fieldReader finds the reads of one package.
 type fieldReader struct {
 	stageFields
+	trial
 	files   *token.FileSet
 	info    types.Info
 	written map[ast.Expr]bool // is assigned, or passed to a package that decides
@@ -153,7 +153,7 @@ func (r *fieldReader) read(t *testing.T, p compiled, imports types.Importer) {
 	t.Helper()
 	var parsed []*ast.File
 	for _, name := range p.GoFiles {
-		file, err := parser.ParseFile(r.files, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+		file, err := parser.ParseFile(r.files, r.file(filepath.Join(p.Dir, name)), nil, parser.SkipObjectResolution)
 		require.NoError(t, err)
 		parsed = append(parsed, file)
 	}

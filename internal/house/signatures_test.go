@@ -52,13 +52,14 @@ func exported(t *testing.T, dir string) map[string]compiled {
 	exports.Lock()
 	defer exports.Unlock()
 	if exports.of[dir] == nil {
-		exports.of[dir] = exportedIn(t, dir)
+		exports.of[dir] = exportedIn(t, dir, nil, "./...")
 	}
 	return exports.of[dir]
 }
 
-func exportedIn(t *testing.T, dir string) map[string]compiled {
-	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Name,Export,Dir,DepOnly,GoFiles,Deps", "./...")
+func exportedIn(t *testing.T, dir string, flags []string, patterns ...string) map[string]compiled {
+	args := slices.Concat([]string{"list", "-export", "-deps", "-json=ImportPath,Name,Export,Dir,DepOnly,GoFiles,Deps"}, flags, patterns)
+	cmd := exec.Command("go", args...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	out, err := cmd.Output()
 	require.NoError(t, err, dir)
