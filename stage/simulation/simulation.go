@@ -92,6 +92,9 @@ type Options struct {
 	LivelockLimit int
 	// Trace is called for everything that the Engine does and for every effect.
 	Trace func(stage.TraceEvent)
+	// Requests is called after each write to the cluster, as [memory.Options].Trace. A write has a
+	// warning if the cluster does not do what the object asks for. Default: nothing.
+	Requests func(memory.Request)
 	// Filter reports whether Stages are played on an object; it is called for each state of the
 	// object. Default: all objects. A Pod without a node, for example, is not played by a kubelet.
 	Filter func(*unstructured.Unstructured) bool
@@ -181,7 +184,7 @@ func (s *Simulation) addCluster() error {
 	m := memory.Options{
 		Seed: o.Seed, Now: func() time.Time { return time.Unix(0, s.sharedNow.Load()) }, Kinds: o.Kinds,
 		RequireNamespaces: o.Strict, RequireOwners: o.Strict,
-		LateCollection: o.GarbageCollection != nil,
+		LateCollection: o.GarbageCollection != nil, Trace: o.Requests,
 	}
 	if o.From != nil {
 		s.cluster = o.From.ForkAs(m)
