@@ -46,7 +46,6 @@
 package simulation
 
 import (
-	"container/heap"
 	"context"
 	"fmt"
 	"slices"
@@ -254,7 +253,7 @@ func (s *Simulation) setTime(t time.Time) {
 // the same time are called in the order of the calls of At, before Stages and controllers that are
 // due then.
 func (s *Simulation) At(t time.Time, do func(context.Context) error) {
-	heap.Push(&s.calls, call{at: t, seq: s.calls.next(), do: do})
+	s.calls.Set(&call{do: do}, t)
 }
 
 // Next returns the time at which something happens next. It is false if nothing will happen.
@@ -269,9 +268,7 @@ func (s *Simulation) Next() (time.Time, bool) {
 	next.add(loop.at, loop.ok)
 	s.clients.next(&next)
 	next.add(s.nextCollection())
-	if len(s.calls.items) > 0 {
-		next.add(s.calls.items[0].at, true)
-	}
+	next.add(s.calls.Next())
 	if next.at.Before(s.now) {
 		next.at = s.now
 	}
@@ -317,8 +314,8 @@ func (s *Simulation) doNext(ctx context.Context) error {
 	if len(s.hooks.queued) > 0 {
 		return s.hooks.pop()(ctx)
 	}
-	if len(s.calls.items) > 0 && !s.calls.items[0].at.After(s.now) {
-		return heap.Pop(&s.calls).(call).do(ctx)
+	if c, ok := s.calls.Pop(s.now); ok {
+		return c.do(ctx)
 	}
 	if s.stepKubelets(ctx) {
 		return nil
