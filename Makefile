@@ -15,7 +15,7 @@ DURATION ?= 30m
 DIR ?= proxy
 SUITES ?= controller-runtime jobset lws
 
-.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-cron oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler histories e2e recordings suites tidy matrix release develop proxy
+.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler histories e2e recordings suites tidy matrix release develop proxy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -88,9 +88,6 @@ oracle-nodes: ## the same with random failures of Nodes
 
 oracle-autoscaling: ## SCENARIOS (200) random loads with the HorizontalPodAutoscaler controller of Kubernetes and with ours, from SEED (1) on
 	cd stage/lab/internal/oracle && $(GO) test ./autoscaling -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
-
-oracle-cron: ## SCENARIOS (200) random CronJobs beside the schedules of robfig/cron, from SEED (1) on
-	cd stage/lab/internal/oracle && $(GO) test ./cron -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
 
 oracle-kubelet: ## SCENARIOS (200) random Pods with the container runtime manager of the kubelet and with ours, from SEED (1) on
 	cd stage/lab/internal/oracle && $(GO) test ./kubelet -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
