@@ -104,6 +104,7 @@ var labMayImport = map[string][]string{
 	"stage/lab/controllers/internal/fields":       {"stage/lab/internal/object"},
 	"stage/lab/controllers/internal/kinds":        {},
 	"stage/lab/controllers/internal/lists":        {},
+	"stage/lab/controllers/internal/reads":        {"stage/lab/controllers/features", "stage/lab/internal/object"},
 	"stage/lab/controllers/internal/pods":         {"stage/lab/controllers/internal/conditions", "stage/lab/controllers/internal/control", "stage/lab/controllers/internal/fields", "stage/lab/controllers/internal/kinds", "stage/lab/controllers/internal/selectors", "stage/reconcile", "stage/lab/internal/object"},
 	"stage/lab/controllers/internal/selectors":    {"stage/lab/controllers/internal/fields", "stage/lab/controllers/internal/kinds", "stage/reconcile", "stage/lab/internal/object"},
 	"stage/lab/controllers/internal/storageclass": {"stage/lab/controllers/internal/fields", "stage/lab/controllers/internal/kinds", "stage/reconcile", "stage/lab/internal/object"},

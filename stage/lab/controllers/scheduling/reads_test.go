@@ -8,4 +8,4 @@ import (
 )
 
 // TestMain compares what the tests read with the table of package features.
-func TestMain(m *testing.M) { os.Exit(reads.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(reads.Main(m, "TestSameDecisions")) }

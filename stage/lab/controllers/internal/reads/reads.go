@@ -32,20 +32,29 @@ import (
 )
 
 // Main runs the tests of a package and compares what they read with the table. It returns the exit code.
-func Main(m *testing.M) int {
+// More are tests of other modules whose rows the tests of this package read, too.
+func Main(m *testing.M, more ...string) int {
 	r := newRecorder()
 	object.Watch = r.read
 	code := m.Run()
 	object.Watch = nil
 	faults := r.notInTable(features.Kinds())
 	if code == 0 && allTestsRan() {
-		faults = append(faults, r.unread(features.Kinds(), testsHere())...)
+		faults = append(faults, r.unread(features.Kinds(), testsHere(more))...)
 	}
 	for _, fault := range faults {
 		fmt.Fprintln(os.Stderr, "FAIL: "+fault)
 		code = 1
 	}
 	return code
+}
+
+// Pause records nothing in the rest of a test, which must not run in parallel: recording takes time and
+// memory.
+func Pause(t *testing.T) {
+	watch := object.Watch
+	object.Watch = nil
+	t.Cleanup(func() { object.Watch = watch })
 }
 
 func allTestsRan() bool {
@@ -55,9 +64,12 @@ func allTestsRan() bool {
 
 var testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 
-// testsHere returns the tests of the package.
-func testsHere() map[string]bool {
+// testsHere returns the tests of the package, and more.
+func testsHere(more []string) map[string]bool {
 	tests := map[string]bool{}
+	for _, name := range more {
+		tests[name] = true
+	}
 	files, _ := filepath.Glob("*_test.go")
 	for _, name := range files {
 		text, _ := os.ReadFile(name)
@@ -89,7 +101,7 @@ func (r *recorder) notInTable(table []features.Kind) []string {
 func fault(rows []features.Row, path string) string {
 	closest := -1
 	for i, row := range rows {
-		if isBelow(row.Path, path) && row.State == features.Modelled {
+		if isBelow(row.Path, path) && isRead(row) {
 			return ""
 		}
 		if isBelow(path, row.Path) && (closest < 0 || len(row.Path) > len(rows[closest].Path)) {
@@ -99,11 +111,14 @@ func fault(rows []features.Row, path string) string {
 	switch {
 	case closest < 0:
 		return "has no row for it"
-	case rows[closest].State != features.Modelled:
+	case !isRead(rows[closest]):
 		return fmt.Sprintf("calls %q %s", rows[closest].Path, rows[closest].State)
 	}
 	return ""
 }
+
+// isRead reports whether the table says that something reads the fields of a row.
+func isRead(row features.Row) bool { return row.State == features.Modelled || row.Also != "" }
 
 // isBelow reports whether a path is that of a field or of one below it.
 func isBelow(path, field string) bool {
@@ -111,16 +126,13 @@ func isBelow(path, field string) bool {
 	return ok && (field == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// unread lists the modelled rows that tests are to show, and that nothing read.
+// unread lists the rows that are read, that tests are to show, and that nothing read.
 func (r *recorder) unread(table []features.Kind, tests map[string]bool) []string {
 	var faults []string
 	for _, k := range table {
 		read := r.of(k)
 		for _, row := range k.Rows {
-			if row.State != features.Modelled || !tests[row.Test] {
-				continue
-			}
-			if !anyBelow(read, row.Path) {
+			if isRead(row) && tests[row.Test] && !anyBelow(read, row.Path) {
 				faults = append(faults, fmt.Sprintf("nothing reads %s of a %s: package features says that %s shows it", row.Path, k.Kind, row.Test))
 			}
 		}
