@@ -100,3 +100,14 @@ func TestAFieldOfTheDelayThatIsReadTwiceIsFound(t *testing.T) {
 	read := stageReads(t, exportedIn(t, ".", x.flags(), "./stage/diagram"), x)
 	require.True(t, slices.ContainsFunc(read["stage/diagram"], func(r string) bool { return strings.HasPrefix(r, "StageDelay.MinimumMilliseconds ") }))
 }
+
+// TestAFieldThatAControllerReadsIsInTheTable has the Deployment controller read a field that the table of
+// features does not have.
+func TestAFieldThatAControllerReadsIsInTheTable(t *testing.T) {
+	touchSources(t)
+	x := newTrial(t, "deployment-field.patch", nil)
+	out, err := x.run("stage/lab", "test", "./controllers/workloads", "-run", "^TestADeploymentRollsOut$")
+	require.Error(t, err)
+	require.Contains(t, out, "PASS\nFAIL: workloads.readDeployment (deployment.go:")
+	require.Contains(t, out, ") reads spec.podReplacementPolicy of a Deployment: package features has no row for it\n")
+}
