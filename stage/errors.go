@@ -3,7 +3,6 @@ package stage
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/internal/printable"
@@ -33,21 +32,11 @@ type Error struct {
 // Error prints `file:line:col: stage "name": field.path: what is wrong`, leaving out what is
 // unknown.
 func (e *Error) Error() string {
-	var b strings.Builder
-	if p := e.Position.String(); p != "" {
-		b.WriteString(p + ": ")
-	}
-	if e.Warning {
-		b.WriteString("warning: ")
-	}
+	subject := ""
 	if e.Stage != "" {
-		fmt.Fprintf(&b, "stage %q: ", e.Stage)
+		subject = fmt.Sprintf("stage %q", e.Stage)
 	}
-	if e.Path != "" {
-		b.WriteString(e.Path + ": ")
-	}
-	b.WriteString(printable.Error(e.Err))
-	return b.String()
+	return position.Line(position.Position(e.Position), e.Warning, subject, e.Path, e.Err)
 }
 
 // Unwrap returns Err.
