@@ -26,7 +26,8 @@ const maxModules = 90
 // An outsider is somebody else's machine: it gets our modules from a proxy directory, the others
 // from the usual proxy.
 type outsider struct {
-	version string
+	version string // of all modules of the checkout
+	proxy   string // directory
 	env     []string
 }
 
@@ -39,12 +40,20 @@ func outside(t *testing.T) outsider {
 	require.NoError(t, err)
 	version := "v0.0.1-test." + contentHash(t, c)
 	forget(t, version)
-	zips, err := c.pack(version)
-	require.NoError(t, err)
 	dir := t.TempDir()
-	require.NoError(t, writeProxy(dir, version, zips))
+	o := outsider{version: version, proxy: dir}
+	o.publish(t, c, versions{"core": version, "lab": version})
 	proxy := "file://" + filepath.ToSlash(dir) + "," + strings.TrimSuffix(goEnv(t, "GOPROXY"), ",direct")
-	return outsider{version, append(os.Environ(), "GOPROXY="+proxy, "GONOSUMDB="+prefix, "GOPRIVATE=", "GONOPROXY=", "GOWORK=off", "GOFLAGS=")}
+	o.env = append(os.Environ(), "GOPROXY="+proxy, "GONOSUMDB="+prefix, "GOPRIVATE=", "GONOPROXY=", "GOWORK=off", "GOFLAGS=")
+	return o
+}
+
+// publish packs versions of a checkout into the proxy.
+func (o outsider) publish(t *testing.T, c *checkout, v versions) {
+	t.Helper()
+	zips, err := c.pack(v)
+	require.NoError(t, err)
+	require.NoError(t, writeProxy(o.proxy, zips))
 }
 
 func contentHash(t *testing.T, c *checkout) string {
@@ -126,8 +135,8 @@ func (o outsider) program(t *testing.T, name string, modules ...string) string {
 func TestOutsiders(t *testing.T) {
 	o := outside(t)
 	var all []string
-	for _, dir := range published {
-		all = append(all, strings.TrimSuffix(prefix+"/"+dir, "/."))
+	for _, p := range published {
+		all = append(all, strings.TrimSuffix(prefix+"/"+p.dir, "/."))
 	}
 	t.Run("each module alone", func(t *testing.T) {
 		for _, m := range all {
