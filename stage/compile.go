@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/internal/delays"
@@ -18,6 +17,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/internal/random"
 	"github.com/stagecraft-go/stagecraft/internal/selectors"
+	"github.com/stagecraft-go/stagecraft/internal/weights"
 	"github.com/stagecraft-go/stagecraft/render"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
@@ -209,12 +209,12 @@ func (c *compiler) stage(s *v1alpha1.Stage) {
 	st.immediate = s.Spec.ImmediateNextStage != nil && *s.Spec.ImmediateNextStage
 	c.name(s, st.kind)
 	c.allowed(st.kind)
-	st.selector = c.selector(s.Spec.Selector)
+	st.selector = c.selector(&s.Spec)
 	st.weight = c.weight(&s.Spec)
-	st.delay = c.delay(s.Spec.Delay)
+	st.delay = c.delay(&s.Spec)
 	st.steps = c.steps(st.kind, &s.Spec)
 	c.extensions(s, st)
-	if s.Spec.Selector != nil && !slices.ContainsFunc(c.faults[before:], func(e *Error) bool { return !e.Warning && !e.lenient }) {
+	if st.selector != nil && !st.selector.MatchesNothing() && !slices.ContainsFunc(c.faults[before:], func(e *Error) bool { return !e.Warning && !e.lenient }) {
 		c.set.add(st)
 	}
 }
@@ -258,29 +258,25 @@ func place(p Position) string {
 	return ", at " + p.String()
 }
 
-func (c *compiler) selector(s *v1alpha1.StageSelector) *selectors.Selector {
-	if s == nil {
+func (c *compiler) selector(s *v1alpha1.StageSpec) *selectors.Selector {
+	compiled, err := selectors.Compile(s.Selector, c.expressions)
+	c.fault("spec.selector", err)
+	if compiled != nil && compiled.MatchesNothing() {
 		c.warn("spec.selector", "missing, so the stage matches no object; {} matches all")
 	}
-	compiled, err := selectors.Compile(s, c.expressions)
-	c.fault("spec.selector", err)
 	return compiled
 }
 
-func (c *compiler) delay(d *v1alpha1.StageDelay) *delays.Delay {
-	compiled, err := delays.Compile(d, c.expressions)
+func (c *compiler) delay(s *v1alpha1.StageSpec) *delays.Delay {
+	compiled, err := delays.Compile(s.Delay, c.expressions)
 	c.fault("spec.delay", err)
 	return compiled
 }
 
-func (c *compiler) weight(s *v1alpha1.StageSpec) weight {
-	if s.Weight < 0 {
-		c.faultf("spec.weight", "must not be negative")
-	}
-	program, err := c.expressions.ValueFrom(s.WeightFrom, types.BoolType, types.IntType, types.UintType, types.DoubleType)
-	c.fault("spec.weightFrom", err)
-	program.Path = position.Join("spec.weightFrom", program.Path)
-	return weight{constant: int64(s.Weight), from: program}
+func (c *compiler) weight(s *v1alpha1.StageSpec) weights.Weight {
+	compiled, err := weights.Compile(s, c.expressions)
+	c.fault("spec", err)
+	return compiled
 }
 
 // MustCompile is [Compile] with the zero Options for Stages that are part of the program. It panics

@@ -81,7 +81,7 @@ func TestFaultsAreReportedTogether(t *testing.T) {
 
 const wantFaults = `
 pod.yaml:6:3: stage "one": spec.resourceRef.kind: missing
-pod.yaml:10:30: stage "one": spec.selector.matchExpressions[0].key: unexpected token "|"
+pod.yaml:10:30: stage "one": spec.selector.matchExpressions[0].key: unexpected token "|" at line 1, column 16 of the program
 pod.yaml:12:9: stage "one": spec.selector.matchExpressions[1].values: In needs at least one value
 pod.yaml:15:19: stage "one": spec.selector.matchExpressions[2].operator: unknown operator "equals"; want In, NotIn, Exists or DoesNotExist
 pod.yaml:19:9: stage "one": spec.selector.matchExpressions[3].values: Exists takes no values

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stagecraft-go/stagecraft/delay"
+	"github.com/stagecraft-go/stagecraft/internal/delays"
 	"github.com/stagecraft-go/stagecraft/internal/expression"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
@@ -56,8 +57,7 @@ func (c *compiler) delayExtension(path, text string) *delay.Extension {
 			c.faultInText(path, (*position.Error)(fault))
 		}
 	}
-	d := c.definition.stage.Spec.Delay
-	if x != nil && x.AddsJitter() && (d == nil || d.JitterDurationMilliseconds == nil && d.JitterDurationFrom == nil) {
+	if d := delays.Describe(c.definition.stage.Spec.Delay); x != nil && x.AddsJitter() && !d.HasJitter {
 		c.warn(path, "addJitter: spec.delay has no jitter to add")
 	}
 	return x
@@ -96,6 +96,9 @@ func (st *compiled) delays(scope *expression.Scope, d draws) delay.Range {
 // explainedDelay is the delay without the extension, with paths relative to spec.delay.
 func (st *compiled) explainedDelay(scope *expression.Scope) delay.Explanation {
 	e := st.delay.Explain(scope)
-	r := delay.Range{Given: e.Range.Given, Min: e.Range.Min, Max: e.Range.Max}
-	return delay.Explanation{Range: r, Duration: delay.Evaluation(e.Duration), Jitter: delay.Evaluation(e.Jitter)}
+	x := delay.Explanation{Range: delay.Range{Given: e.Given, Min: e.Min, Max: e.Max}, Base: e.Base, Jitter: e.Jitter}
+	for _, p := range e.Parts {
+		x.Parts = append(x.Parts, delay.Evaluation(p))
+	}
+	return x
 }

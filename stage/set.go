@@ -14,6 +14,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/expression"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/internal/selectors"
+	"github.com/stagecraft-go/stagecraft/internal/weights"
 	"github.com/stagecraft-go/stagecraft/render"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
@@ -41,7 +42,7 @@ type compiled struct {
 	spec      *v1alpha1.StageSpec
 	kind      schema.GroupVersionKind
 	selector  *selectors.Selector
-	weight    weight
+	weight    weights.Weight
 	delay     *delays.Delay
 	extension *delay.Extension // nil: none
 	given     []string         // the names and values of the annotations that are extensions

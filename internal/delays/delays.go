@@ -1,6 +1,7 @@
 // Package delays computes how long an object stays before a Stage is played on it. It is what
 // package delay offers to everybody, with the expression.Compiler and expression.Scope that the
-// parts of a Stage share.
+// parts of a Stage share. It alone reads the fields of a StageDelay: others ask for a [Description]
+// of what a Stage says, or for an [Explanation] of what that means for an object.
 //
 // # Concurrency
 //
@@ -14,36 +15,78 @@ import (
 )
 
 // A Delay is a compiled StageDelay. The zero Delay is none.
-type Delay struct{ duration, jitter source }
+type Delay struct {
+	given   bool
+	sources [parts]source
+}
 
-// A Range is a delay.Range.
+// A Range is the least and the greatest possible delay; delay.Range is its exported copy.
 type Range struct {
 	Given    bool
 	Min, Max time.Duration
 }
 
-// An Explanation is a delay.Explanation.
+// An Explanation tells how a Range came about; delay.Explanation is its exported copy.
 type Explanation struct {
-	Range            Range
-	Duration, Jitter Evaluation
+	Range
+	// Base is the least delay without the jitter, and Jitter the value of the jitter, 0 without one.
+	Base, Jitter time.Duration
+	// Parts are those that the Stage gives, in the order in which they were evaluated.
+	Parts []Evaluation
 }
 
 // Range returns the delays that are possible for an object.
-func (d *Delay) Range(s *expression.Scope) Range { return d.Explain(s).Range }
+func (d *Delay) Range(s *expression.Scope) Range {
+	values := d.evaluate(s)
+	return rangeOf(&values)
+}
 
 // Explain is Range that tells where the bounds come from.
-func (d *Delay) Explain(s *expression.Scope) (e Explanation) {
-	if e.Duration = d.duration.evaluate(s); !e.Duration.Given {
-		return e
+func (d *Delay) Explain(s *expression.Scope) Explanation {
+	values := d.evaluate(s)
+	return explanation(&values)
+}
+
+// A values is what the parts of a delay give for an object.
+type values [parts]Evaluation
+
+// evaluate evaluates the parts. The duration may give no delay; then the others are not evaluated.
+func (d *Delay) evaluate(s *expression.Scope) (v values) {
+	if !d.given {
+		return v
 	}
-	e.Jitter = d.jitter.evaluate(s)
-	lower, upper := e.Duration.Value, e.Jitter.Value
+	for i := range d.sources {
+		if v[i] = d.sources[i].evaluate(s); !v[duration].Given {
+			break
+		}
+	}
+	return v
+}
+
+// rangeOf combines the parts.
+func rangeOf(v *values) Range {
+	if !v[duration].Given {
+		return Range{}
+	}
+	lower, upper := v[duration].Value, v[jitter].Value
 	switch {
-	case !e.Jitter.Given:
+	case !v[jitter].Given:
 		upper = lower
 	case upper <= lower:
 		lower = upper
 	}
-	e.Range = Range{Given: true, Min: lower, Max: upper}
+	return Range{Given: true, Min: lower, Max: upper}
+}
+
+func explanation(v *values) Explanation {
+	e := Explanation{Range: rangeOf(v), Jitter: v[jitter].Value}
+	plain := *v
+	plain[jitter] = Evaluation{}
+	e.Base = rangeOf(&plain).Min
+	for _, p := range v {
+		if p.Path != "" || p.Text != "" {
+			e.Parts = append(e.Parts, p)
+		}
+	}
 	return e
 }

@@ -15,14 +15,16 @@ type source struct {
 	constant Evaluation
 }
 
-// An Evaluation is a delay.Evaluation.
+// An Evaluation tells how one part of a delay was found; delay.Evaluation is its exported copy.
 type Evaluation struct {
-	Path  string
-	Text  string
-	Seen  any
-	Value time.Duration
-	Given bool
-	Err   error
+	Name    string
+	Meaning string
+	Path    string
+	Text    string
+	Seen    any
+	Value   time.Duration
+	Given   bool
+	Err     error
 }
 
 func (f source) evaluate(s *expression.Scope) Evaluation {
@@ -33,6 +35,7 @@ func (f source) evaluate(s *expression.Scope) Evaluation {
 	if err == nil && v != nil {
 		var e Evaluation
 		if e, err = interpret(v, language, s.Now); err == nil {
+			e.Name, e.Meaning = f.constant.Name, f.constant.Meaning
 			e.Path, e.Text, e.Seen = f.from.Path, f.from.Text, v
 			return e
 		}

@@ -24,7 +24,7 @@ import (
 	"fmt"
 	"strings"
 
-	"sigs.k8s.io/yaml/goyaml.v2"
+	"go.yaml.in/yaml/v2"
 )
 
 // ErrLimit is what errors.Is finds in the error for a value that is larger than the limit.

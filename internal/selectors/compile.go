@@ -2,7 +2,6 @@ package selectors
 
 import (
 	"errors"
-	"maps"
 	"slices"
 
 	"github.com/google/cel-go/common/types"
@@ -12,17 +11,15 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// Compile prepares a selector. The error joins a [*position.Error] for each fault; if all of them
-// are warnings, the Selector comes with it.
+// Compile prepares a selector; a nil StageSelector matches nothing. The error joins a
+// [*position.Error] for each fault; if all of them are warnings, the Selector comes with it.
 func Compile(s *v1alpha1.StageSelector, c *expression.Compiler) (*Selector, error) {
 	if s == nil {
 		return &Selector{}, nil
 	}
 	b := builder{compiler: c, requirements: []requirement{}}
-	b.entries("labels", s.MatchLabels)
-	b.entries("annotations", s.MatchAnnotations)
-	for i, e := range s.MatchExpressions {
-		b.expression(position.Index("matchExpressions", i), e)
+	for _, w := range Read(s) {
+		b.requirement(w)
 	}
 	if b.faults.Fatal() {
 		return nil, b.faults.Err()
@@ -36,62 +33,39 @@ type builder struct {
 	faults       position.Faults
 }
 
-func (b *builder) entries(field string, want map[string]string) {
-	for _, key := range slices.Sorted(maps.Keys(want)) {
-		b.requirements = append(b.requirements, entry{field: field, name: key, value: want[key]})
-	}
-}
-
-func (b *builder) expression(path string, e v1alpha1.MatchExpression) {
-	jq, at := e.JQ, path+".jq"
-	if jq == nil && (e.Key != "" || e.Operator != "" || len(e.Values) > 0) {
-		jq, at = &v1alpha1.SelectorJQ{Key: e.Key, Operator: e.Operator, Values: e.Values}, path
-	}
-	if jq != nil && e.CEL != nil {
-		b.faults.Add(&position.Error{Path: path, Offset: -1, Warning: true, Err: errors.New("jq and cel in one expression; jq is used")})
+func (b *builder) requirement(w Written) {
+	if w.conflict != "" {
+		b.faults.Add(&position.Error{Path: w.conflict, Offset: -1, Warning: true, Err: errors.New("jq and cel in one expression; jq is used")})
 	}
 	switch {
-	case jq != nil:
-		b.jq(at, jq)
-	case e.CEL != nil:
-		b.cel(path+".cel.expression", e.CEL.Expression)
+	case w.Entries != "":
+		b.requirements = append(b.requirements, entry{field: w.Entries, name: w.Key, value: w.Values[0]})
+	case w.Source.CEL:
+		b.cel(w.Source)
+	case w.Source.Path == "":
+		b.faults.Addf(w.Path, "want key and operator, jq, or cel")
 	default:
-		b.faults.Addf(path, "want key and operator, jq, or cel")
+		b.jq(w)
 	}
 }
 
-func (b *builder) jq(path string, e *v1alpha1.SelectorJQ) {
-	b.operator(path, e)
-	program, err := b.compiler.JQ(e.Key)
+func (b *builder) jq(w Written) {
+	if field, fault := w.operatorFault(); fault != "" {
+		b.faults.Addf(w.Path+"."+field, "%s", fault)
+	}
+	program, err := b.compiler.JQ(w.Key)
 	if err != nil {
-		b.faults.Add(position.Below(path+".key", err)...)
+		b.faults.Add(position.Below(w.Source.Path, err)...)
 		return
 	}
-	b.requirements = append(b.requirements, &jqRequirement{path, e.Key, program, e.Operator, slices.Clone(e.Values)})
+	b.requirements = append(b.requirements, &jqRequirement{w.Path, w.Key, program, w.Operator, slices.Clone(w.Values)})
 }
 
-func (b *builder) operator(path string, e *v1alpha1.SelectorJQ) {
-	switch e.Operator {
-	case v1alpha1.SelectorOpIn, v1alpha1.SelectorOpNotIn:
-		if len(e.Values) == 0 {
-			b.faults.Addf(path+".values", "%s needs at least one value", e.Operator)
-		}
-	case v1alpha1.SelectorOpExists, v1alpha1.SelectorOpDoesNotExist:
-		if len(e.Values) > 0 {
-			b.faults.Addf(path+".values", "%s takes no values", e.Operator)
-		}
-	case "":
-		b.faults.Addf(path+".operator", "missing; want In, NotIn, Exists or DoesNotExist")
-	default:
-		b.faults.Addf(path+".operator", "unknown operator %q; want In, NotIn, Exists or DoesNotExist", e.Operator)
-	}
-}
-
-func (b *builder) cel(path, source string) {
-	program, err := b.compiler.CEL(source, types.BoolType)
+func (b *builder) cel(source expression.Source) {
+	program, err := b.compiler.CEL(source.Text, types.BoolType)
 	if err != nil {
-		b.faults.Add(position.Below(path, err)...)
+		b.faults.Add(position.Below(source.Path, err)...)
 		return
 	}
-	b.requirements = append(b.requirements, &celRequirement{path: path, source: source, program: program})
+	b.requirements = append(b.requirements, &celRequirement{path: source.Path, source: source.Text, program: program})
 }

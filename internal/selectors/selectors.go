@@ -1,6 +1,7 @@
 // Package selectors decides whether an object meets the selector of a Stage. It is what package
 // selector offers to everybody, with the expression.Compiler and expression.Scope that the parts of
-// a Stage share.
+// a Stage share. It alone reads the fields of a StageSelector: others ask [Read] for the
+// requirements as they are written.
 //
 // # Concurrency
 //
@@ -41,6 +42,9 @@ type Requirement struct {
 	OK   bool   // whether it holds
 	Err  error  // the run-time error that was swallowed, if any
 }
+
+// MatchesNothing reports whether the selector is that of a Stage without one.
+func (s *Selector) MatchesNothing() bool { return s.requirements == nil }
 
 // Match reports whether an object meets the selector.
 func (s *Selector) Match(scope *expression.Scope) bool {

@@ -120,7 +120,7 @@ func (p *kindGroup) resultFor(obj *unstructured.Unstructured) (l *probeResult, k
 		if v := s.set.Explain(obj, now).Stages[0]; v.Matches {
 			l.matching[s] = v
 			l.stages = append(l.stages, s)
-			if !s.hasWeight() {
+			if !s.weight.Given() {
 				l.unweighted = append(l.unweighted, s)
 			}
 		}

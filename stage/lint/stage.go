@@ -7,7 +7,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/stagecraft-go/stagecraft/internal/delays"
 	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/internal/selectors"
+	"github.com/stagecraft-go/stagecraft/internal/weights"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
@@ -21,6 +24,8 @@ type checkedStage struct {
 	spec   *v1alpha1.StageSpec
 	kind   schema.GroupVersionKind
 
+	selector     []selectors.Written // as it is written
+	weight       weights.Description
 	expressions  []expression
 	requirements []requirement
 	templates    []template
@@ -83,11 +88,12 @@ func newCheckedStages(sources []stage.Source) []*checkedStage {
 func newCheckedStage(source stage.Source, i int, st *v1alpha1.Stage) *checkedStage {
 	gv, _ := schema.ParseGroupVersion(cmp.Or(st.Spec.ResourceRef.APIGroup, "v1"))
 	s := &checkedStage{source: source, index: i, stage: st, name: st.Name, spec: &st.Spec, kind: gv.WithKind(st.Spec.ResourceRef.Kind)}
-	s.requirements = requirementsOf(st.Spec.Selector)
-	s.expressions = expressionsOf(&st.Spec)
+	s.selector, s.weight = selectors.Read(st.Spec.Selector), weights.Describe(&st.Spec)
+	s.requirements = requirementsOf(s.selector)
+	s.expressions = expressionsOf(&st.Spec, s.selector, s.weight)
 	s.templates, s.templateSets, s.effects = templatesOf(&st.Spec), map[string]*stage.Set{}, map[rendering]stage.Effect{}
 	set, err := stage.Compile(compileOptions, stage.FromStages(*st))
-	s.set, s.compiles = set, err == nil && st.Spec.Selector != nil && !misread(source, st.Name)
+	s.set, s.compiles = set, err == nil && len(set.Kinds()) > 0 && !misread(source, st.Name)
 	return s
 }
 
@@ -99,40 +105,21 @@ func misread(source stage.Source, name string) bool {
 	})
 }
 
-func expressionsOf(s *v1alpha1.StageSpec) []expression {
+// expressionsOf lists the expressions of a Stage, whether they compile or not.
+func expressionsOf(s *v1alpha1.StageSpec, selector []selectors.Written, weight weights.Description) []expression {
 	var list []expression
-	if s.Selector != nil {
-		for i, e := range s.Selector.MatchExpressions {
-			at := position.Index("spec.selector.matchExpressions", i)
-			switch {
-			case e.JQ != nil:
-				list = append(list, expression{path: at + ".jq.key", text: e.JQ.Key, selects: true})
-			case e.CEL != nil:
-				list = append(list, expression{path: at + ".cel.expression", text: e.CEL.Expression, cel: true, selects: true})
-			case e.Key != "":
-				list = append(list, expression{path: at + ".key", text: e.Key, selects: true})
-			}
+	for _, w := range selector {
+		if w.Source.Text != "" {
+			list = append(list, expression{path: position.Join("spec.selector", w.Source.Path), text: w.Source.Text, cel: w.Source.CEL, selects: true})
 		}
 	}
-	list = append(list, expressionFrom("spec.weightFrom", s.WeightFrom)...)
-	if s.Delay != nil {
-		list = append(list, expressionFrom("spec.delay.durationFrom", s.Delay.DurationFrom)...)
-		list = append(list, expressionFrom("spec.delay.jitterDurationFrom", s.Delay.JitterDurationFrom)...)
+	if w := weight.Source; w.Path != "" {
+		list = append(list, expression{path: position.Join("spec", w.Path), text: w.Text, cel: w.CEL})
+	}
+	for _, d := range delays.Describe(s.Delay).Sources {
+		list = append(list, expression{path: position.Join("spec.delay", d.Path), text: d.Text, cel: d.CEL})
 	}
 	return list
-}
-
-func expressionFrom(path string, f *v1alpha1.ExpressionFrom) []expression {
-	switch {
-	case f == nil:
-		return nil
-	case f.CEL != nil:
-		return []expression{{path: path + ".cel.expression", text: f.CEL.Expression, cel: true}}
-	case f.JQ != nil:
-		return []expression{{path: path + ".jq.expression", text: f.JQ.Expression}}
-	default:
-		return []expression{{path: path + ".expressionFrom", text: f.ExpressionFrom}}
-	}
 }
 
 // templatesOf lists the templates that are used: those of steps, or those of next if there are no

@@ -68,7 +68,7 @@ func (t cronTimes) onChange(ch reconcile.Change) bool {
 	default:
 		t.of(name).rescheduled = false
 	}
-	return ch.By != cronName || ch.Old == nil || ch.Old.Object["status"] != nil // an API server creates it with an empty status
+	return ch.By != cronName || ch.Old == nil || fields.Value(ch.Old.Object, "status") != nil // an API server creates it with an empty status
 }
 
 func scheduleText(cj *unstructured.Unstructured) string {

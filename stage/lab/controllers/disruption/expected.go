@@ -21,7 +21,7 @@ import (
 // wanted returns how many Pods a budget expects, and how many of them it wants to be healthy.
 func wanted(c control.Call, budget *unstructured.Unstructured, selected []pods.Pod) (expected, desired int64, err error) {
 	spec := fields.Map(budget.Object, "spec")
-	most, least := spec["maxUnavailable"], spec["minAvailable"]
+	most, least := fields.Value(spec, "maxUnavailable"), fields.Value(spec, "minAvailable")
 	if _, percent := least.(string); most == nil && !percent {
 		return int64(len(selected)), fields.Int64(spec, 0, "minAvailable"), nil
 	}

@@ -15,6 +15,12 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
+// Value returns the value at a path, else nil. It must not be changed.
+func Value(m map[string]any, path ...string) any {
+	v, _ := object.Get(m, path...)
+	return v
+}
+
 // String returns the text at a path, else "".
 func String(m map[string]any, path ...string) string {
 	s, _ := object.String(m, path...)
