@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/stagecraft-go/stagecraft/internal/position"
-	"github.com/stagecraft-go/stagecraft/internal/printable"
 )
 
 // Position is a place in a file, counted from 1, columns in bytes. Zero numbers are unknown.
@@ -35,24 +34,14 @@ type Error struct {
 // Error prints `file:line:col: stage "name": field.path: what is wrong`, leaving out what is
 // unknown, with the object in the place of the position if there is one.
 func (e *Error) Error() string {
-	var b strings.Builder
-	if p := e.Position.String(); p != "" {
-		b.WriteString(p + ": ")
+	subject := ""
+	if e.Stage != "" {
+		subject = fmt.Sprintf("stage %q", e.Stage)
 	}
 	if e.Key != (Key{}) {
-		b.WriteString(e.Key.String() + ": ")
+		subject = strings.TrimSuffix(e.Key.String()+": "+subject, ": ")
 	}
-	if e.Warning {
-		b.WriteString("warning: ")
-	}
-	if e.Stage != "" {
-		fmt.Fprintf(&b, "stage %q: ", e.Stage)
-	}
-	if e.Path != "" {
-		b.WriteString(e.Path + ": ")
-	}
-	b.WriteString(printable.Error(e.Err))
-	return b.String()
+	return position.Line(position.Position(e.Position), e.Warning, subject, e.Path, e.Err)
 }
 
 // Unwrap returns Err.

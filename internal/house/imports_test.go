@@ -16,7 +16,7 @@ var coreMayImport = map[string][]string{
 	"internal/cron":                   {},
 	"internal/patch":                  {},
 	"internal/managedfields":          {"internal/object"},
-	"internal/position":               {},
+	"internal/position":               {"internal/printable"},
 	"internal/layout":                 {},
 	"internal/listwatch":              {"stage/transport"},
 	"internal/printable":              {},

@@ -33,10 +33,10 @@ func wanted(c control.Call, budget *unstructured.Unstructured, selected []pods.P
 	if most == nil {
 		part = least
 	}
-	n, ok := fields.IntOrPercent(part, expected, true)
+	n, err := fields.IntOrPercent(part, expected, true)
 	switch {
-	case !ok:
-		return 0, 0, fmt.Errorf("invalid value for IntOrString: invalid type: %v is neither a number nor a percentage", part)
+	case err != nil:
+		return 0, 0, err
 	case most == nil:
 		return expected, n, nil
 	}
