@@ -67,12 +67,13 @@ func (p *Parser) Parse(text string, limit int) (v any, ok bool, err error) {
 	if v, ok := parsePlain(text, &p.strings); ok {
 		return v, true, nil
 	}
-	v, err = parseAny(text, limit)
+	v, err = ParseAny(text, limit)
 	return v, err == nil, err
 }
 
-// parseAny reads any text, with the parser of sigs.k8s.io/yaml. Tests compare parsePlain with it.
-func parseAny(text string, limit int) (any, error) {
+// ParseAny reads the first document of any text with the parser of sigs.k8s.io/yaml alone. It is nil if
+// there is none.
+func ParseAny(text string, limit int) (any, error) {
 	doc, err := decode(text)
 	if err != nil {
 		return nil, newSyntaxError(text, err)

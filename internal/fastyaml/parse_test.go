@@ -58,7 +58,7 @@ func sameAsReference(t *testing.T, text string) {
 	t.Helper()
 	got, ok, err := new(Parser).Parse(text, testLimit)
 	if v, isPlain := parsePlain(text, new(stringTable)); isPlain && !isBlank(text) {
-		other, otherErr := parseAny(text, testLimit)
+		other, otherErr := ParseAny(text, testLimit)
 		require.NoError(t, otherErr, "%q", text)
 		require.Equal(t, other, v, "%q", text)
 	}
