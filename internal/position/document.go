@@ -13,8 +13,6 @@ import (
 	"sync"
 
 	yamlv3 "go.yaml.in/yaml/v3"
-
-	"github.com/stagecraft-go/stagecraft/internal/fastyaml"
 )
 
 // A Document is one YAML or JSON document of a file: its value, and where each field of it stands.
@@ -68,7 +66,7 @@ func read(file string, c chunk) (*Document, error) {
 	if syntax == nil && expanded(d.root, maxExpanded, nil) < 0 {
 		return nil, fmt.Errorf("aliases make more than %d MiB of it", maxExpanded>>20)
 	}
-	v, err := fastyaml.ParseAny(string(c.text), maxExpanded) // its error comes first: it names the line of the fault, the other that of the block around it
+	v, err := ParseYAML(string(c.text), maxExpanded) // its error comes first: it names the line of the fault, the other that of the block around it
 	if err := cmp.Or(err, syntax); err != nil {
 		return nil, err
 	}
