@@ -13,6 +13,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/position"
 )
 
+// ExtensionAnnotation is the annotation of a Stage whose value is an [Extension]. Kwok ignores it.
+const ExtensionAnnotation = "stagecraft-go.github.io/delay"
+
 // An Extension changes what the delay of a Stage means, beyond what kwok can say. It is immutable
 // and safe for concurrent use.
 //

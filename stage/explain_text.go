@@ -231,7 +231,7 @@ func (v StageExplanation) delay() string {
 		s, parts = s+": "+part(parts[0]), parts[1:]
 	}
 	if x := v.Delay.Extension; x != nil {
-		s += "; " + x.String() + " from " + position.Field("metadata.annotations", DelayExtension)
+		s += "; " + x.String() + " from " + position.Field("metadata.annotations", delay.ExtensionAnnotation)
 	}
 	for _, p := range parts {
 		s += "; " + part(p)

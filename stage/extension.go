@@ -17,9 +17,9 @@ import (
 // Extensions are annotations of a Stage, whose values are YAML: the CustomResourceDefinition of
 // Stages lets an API server drop fields that it does not know, but keeps annotations. Kwok ignores
 // them. EXTENSIONS.md describes them.
+//
+// [delay.ExtensionAnnotation] changes the delay.
 const (
-	// DelayExtension changes the delay. Its value is a [delay.Extension].
-	DelayExtension = extensionPrefix + "delay"
 	// PatchesExtension is changes of single numbers and conditions.
 	PatchesExtension = extensionPrefix + "patches"
 
@@ -38,11 +38,11 @@ func (c *compiler) extensions(s *v1alpha1.Stage, st *compiled) {
 		path, text := position.Field("metadata.annotations", name), s.Annotations[name]
 		st.given = append(st.given, name, text)
 		switch {
-		case name != DelayExtension && name != PatchesExtension:
-			c.faultf(path, "unknown extension; want %s or %s", DelayExtension, PatchesExtension)
+		case name != delay.ExtensionAnnotation && name != PatchesExtension:
+			c.faultf(path, "unknown extension; want %s or %s", delay.ExtensionAnnotation, PatchesExtension)
 		case !c.options.Extensions:
 			c.fault(path, errExtension)
-		case name == DelayExtension:
+		case name == delay.ExtensionAnnotation:
 			st.extension = c.delayExtension(path, text)
 		default:
 			c.patchesExtension(path, text, st)

@@ -32,13 +32,13 @@ type TraceKind int
 
 // The kinds of TraceEvent.
 const (
-	TraceObserved    TraceKind = iota // an object was looked at
-	TraceScheduled                    // a Stage was entered
-	TraceCancelled                    // the Stage no longer matches; nothing will be played
-	TracePlayed                       // the delay is over; the effects follow
-	TraceEffected                     // an effect was carried out
-	TraceFailed                       // the transition or the object cannot go on
-	TraceForgotten                    // the object is gone
+	TraceObserved  TraceKind = iota // an object was looked at
+	TraceScheduled                  // a Stage was entered
+	TraceCancelled                  // the Stage no longer matches; nothing will be played
+	TracePlayed                     // the delay is over; the effects follow
+	TraceEffected                   // an effect was carried out
+	TraceFailed                     // the transition or the object cannot go on
+	TraceForgotten                  // the object is gone
 )
 
 var traceKinds = [...]string{"observed", "scheduled", "cancelled", "played", "effect", "failed", "forgotten"}

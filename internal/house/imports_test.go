@@ -85,7 +85,7 @@ var labMayImport = map[string][]string{
 	"stage/lab/fault":                             {"stage/lab/controllers/nodes", "stage/memory", "stage/lab/load", "stage/lab/internal/object"},
 	"stage/lab/load":                              {"stage/lab/internal/lines", "stage/lab/internal/printable"},
 	"stage/lab/record":                            {"stage/lab/internal/lines", "stage", "stage/lab/controllers/resources", "stage/lab/internal/files", "stage/lab/internal/object", "stage/lab/internal/printable"},
-	"stage/lab/fit":                               {"stage", "stage/lab/record", "stage/v1alpha1", "stage/lab/internal/printable"},
+	"stage/lab/fit":                               {"delay", "stage", "stage/lab/record", "stage/v1alpha1", "stage/lab/internal/printable"},
 	"stage/lab/measure":                           {"stage/lab/record", "stage/lab/internal/printable"},
 	"stage/lab/statistics":                        {},
 	"stage/lab/progress":                          {},

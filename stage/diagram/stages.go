@@ -35,7 +35,7 @@ func FromStages(stages []v1alpha1.Stage) *Diagram {
 
 func staticBox(st v1alpha1.Stage) Box {
 	b := Box{Title: st.Spec.ResourceRef.Kind + ": " + st.Name, Lines: conditions(&st.Spec)}
-	when := delayText(&st.Spec) + extensionText(st.Annotations[stage.DelayExtension])
+	when := delayText(&st.Spec) + extensionText(st.Annotations[delay.ExtensionAnnotation])
 	if w := weightText(&st.Spec); w != "" {
 		when += " · " + w
 	}
@@ -56,7 +56,7 @@ func extensionText(text string) string {
 	}
 	x, err := delay.ParseExtension(text)
 	if err != nil {
-		return ", " + stage.DelayExtension
+		return ", " + delay.ExtensionAnnotation
 	}
 	return ", " + x.String()
 }

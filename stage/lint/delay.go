@@ -8,13 +8,13 @@ import (
 
 	"github.com/itchyny/gojq"
 
+	"github.com/stagecraft-go/stagecraft/delay"
 	"github.com/stagecraft-go/stagecraft/internal/delays"
-	"github.com/stagecraft-go/stagecraft/stage"
 )
 
 func jitterBelow(s *checkedStage) []fault {
 	d := delays.Describe(s.spec.Delay)
-	_, extended := s.stage.Annotations[stage.DelayExtension] // then the jitter is added, or does not count
+	_, extended := s.stage.Annotations[delay.ExtensionAnnotation] // then the jitter is added, or does not count
 	if extended || !d.Shortened {
 		return nil
 	}

@@ -18,7 +18,7 @@ var now = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
 
 // compileOptions limit evaluation, because probes are small. A rule concludes nothing from an
 // evaluation that exceeds the limits.
-var compileOptions = stage.Options{Lenient: true, Extensions: true, Limits: stage.Limits{JQSteps: 20_000, TemplateSteps: 100_000}}
+var compileOptions = stage.Options{Lenient: true, Extensions: true, JQSteps: 20_000, TemplateSteps: 100_000}
 
 // A kindGroup is the Stages for one kind, with what they do to probes.
 type kindGroup struct {

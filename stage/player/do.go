@@ -24,7 +24,7 @@ type DoOptions struct {
 // last effect left it: nil after a [stage.Delete]. Patches that change nothing are not sent. Each
 // patch requires that the object still is the version that the one before it returned.
 //
-// Do does not retry: the error is a [*stage.EvalError], or a [*SendError] that says how far it
+// Do does not retry: the error is a [*stage.Error], or a [*SendError] that says how far it
 // came. Simulators and tests use it; a [Player] adds retries. A writer that is a [transport.ValueWriter] or
 // a [transport.Impersonator] is used as one.
 func Do(ctx context.Context, w transport.Writer, t stage.Transition, obj *unstructured.Unstructured, o DoOptions) (*unstructured.Unstructured, error) {
