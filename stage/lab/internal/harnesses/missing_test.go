@@ -94,7 +94,8 @@ func missingAuthorization(s *served) {
 }
 
 func missingAggregation(s *served) {
-	s.Apply(`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.x.io}, spec: {group: x.io, version: v1, groupPriorityMinimum: 1, versionPriority: 1, service: {name: s, namespace: default}}}`)
+	s.Apply(`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.x.io}, spec: {group: x.io, version: v1,
+  groupPriorityMinimum: 1, versionPriority: 1, service: {name: s, namespace: default}}}`)
 	s.Settle()
 	require.True(s.t, s.reports("APIService:"), s.NotModelled())
 }
@@ -142,14 +143,17 @@ func missingTables(s *served) {
 }
 
 func missingMountableSecrets(s *served) {
-	s.Apply(`{apiVersion: v1, kind: ServiceAccount, metadata: {name: strict, namespace: default, annotations: {kubernetes.io/enforce-mountable-secrets: "true"}}}`)
-	_, err := s.Cluster().Create(context.Background(), object(s.t, `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default}, spec: {serviceAccountName: strict, containers: [{name: c, image: i}]}}`), metav1.CreateOptions{})
+	s.Apply(`{apiVersion: v1, kind: ServiceAccount, metadata: {name: strict, namespace: default,
+  annotations: {kubernetes.io/enforce-mountable-secrets: "true"}}}`)
+	_, err := s.Cluster().Create(context.Background(), object(s.t, `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default},
+  spec: {serviceAccountName: strict, containers: [{name: c, image: i}]}}`), metav1.CreateOptions{})
 	require.ErrorContains(s.t, err, "the annotation kubernetes.io/enforce-mountable-secrets of service account strict is not modelled")
 }
 
 func missingWebhooks(s *served) {
 	lab := labtest.New(s.t, labtest.Options{})
-	lab.Apply(`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: w}, webhooks: [{name: w.x.io, admissionReviewVersions: [v1], sideEffects: None,
+	lab.Apply(`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: w}, webhooks: [{name: w.x.io,
+  admissionReviewVersions: [v1], sideEffects: None,
   clientConfig: {url: "https://127.0.0.1:1/"}, rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}]}`)
 	lab.Apply(pod) // though the webhook cannot be reached
 	lab.Settle()
@@ -167,7 +171,8 @@ func missingQuotaOfClaims(s *served) {
 	s.Apply(`{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}, spec: {hard: {gpu.deviceclass.resource.k8s.io/devices: "1"}}}`)
 	s.Settle()
 	for _, name := range []string{"a", "b"} {
-		s.Apply(`{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: ` + name + `}, spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}}`)
+		s.Apply(`{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: ` + name + `}, spec: {devices: {requests: [{name: r,
+  exactly: {deviceClassName: gpu}}]}}}`)
 	}
 	s.Settle()
 	used, _, err := unstructured.NestedString(s.Get("v1", "ResourceQuota", "q").Object, "status", "used", "gpu.deviceclass.resource.k8s.io/devices")
@@ -176,16 +181,19 @@ func missingQuotaOfClaims(s *served) {
 }
 
 func missingLifecycle(s *served) {
-	s.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i, lifecycle: {postStart: {exec: {command: ["false"]}}}}], volumes: [{name: v, secret: {secretName: missing}}]}}`)
+	s.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i,
+  lifecycle: {postStart: {exec: {command: ["false"]}}}}], volumes: [{name: v, secret: {secretName: missing}}]}}`)
 	s.WaitCurrent()
 }
 
 func missingInTreeVolumes(s *served) {
 	for _, node := range []string{"node-1", "node-2", "node-3"} {
-		s.Apply(`{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: ` + node + `, annotations: {storage.alpha.kubernetes.io/migrated-plugins: kubernetes.io/aws-ebs}},
+		s.Apply(`{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: ` + node + `,
+  annotations: {storage.alpha.kubernetes.io/migrated-plugins: kubernetes.io/aws-ebs}},
   spec: {drivers: [{name: ebs.csi.aws.com, nodeID: n, topologyKeys: [], allocatable: {count: 0}}]}}`)
 	}
-	s.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}], volumes: [{name: v, awsElasticBlockStore: {volumeID: vol-1}}]}}`)
+	s.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}], volumes: [{name: v,
+  awsElasticBlockStore: {volumeID: vol-1}}]}}`)
 	s.WaitCurrent()
 }
 
