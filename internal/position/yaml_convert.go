@@ -1,4 +1,4 @@
-package fastyaml
+package position
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ type converter struct{ limit, left int }
 // spend takes the bytes of a value off the limit.
 func (c *converter) spend(bytes int) error {
 	if c.left -= bytes; c.left < 0 {
-		return fmt.Errorf("needs more than %d bytes of values: %w", c.limit, ErrLimit)
+		return fmt.Errorf("needs more than %d bytes of values: %w", c.limit, ErrTooLarge)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package delays
+package parts
 
 import (
 	"encoding/json"
@@ -12,11 +12,11 @@ import (
 // A source is where a duration comes from: an expression, and a constant where that yields none.
 type source struct {
 	from     expression.ValueFrom // its Path is relative to the delay
-	constant Evaluation
+	constant DelayEvaluation
 }
 
-// An Evaluation tells how one part of a delay was found; delay.Evaluation is its exported copy.
-type Evaluation struct {
+// A DelayEvaluation tells how one part of a delay was found; delay.Evaluation is its exported copy.
+type DelayEvaluation struct {
 	Name    string
 	Meaning string
 	Path    string
@@ -27,13 +27,13 @@ type Evaluation struct {
 	Err     error
 }
 
-func (f source) evaluate(s *expression.Scope) Evaluation {
+func (f source) evaluate(s *expression.Scope) DelayEvaluation {
 	v, language, err := f.from.Read(s)
 	if language == expression.NoLanguage {
 		return f.constant
 	}
 	if err == nil && v != nil {
-		var e Evaluation
+		var e DelayEvaluation
 		if e, err = interpret(v, language, s.Now); err == nil {
 			e.Name, e.Meaning = f.constant.Name, f.constant.Meaning
 			e.Path, e.Text, e.Seen = f.from.Path, f.from.Text, v
@@ -52,7 +52,7 @@ var (
 
 // interpret reads the result of an expression as a duration. Jq has no durations: a number from it
 // could mean any unit.
-func interpret(v any, language expression.Language, now time.Time) (Evaluation, error) {
+func interpret(v any, language expression.Language, now time.Time) (DelayEvaluation, error) {
 	switch v := v.(type) {
 	case string:
 		return parse(v, now)
@@ -62,32 +62,32 @@ func interpret(v any, language expression.Language, now time.Time) (Evaluation, 
 		return of(v.Sub(now)), nil
 	case int64, uint64, float64, json.Number:
 		if language == expression.JQLanguage {
-			return Evaluation{}, errNoUnit
+			return DelayEvaluation{}, errNoUnit
 		}
 		return nanoseconds(v)
 	}
-	return Evaluation{}, errNoTime
+	return DelayEvaluation{}, errNoTime
 }
 
-func of(d time.Duration) Evaluation { return Evaluation{Value: d, Given: true} }
+func of(d time.Duration) DelayEvaluation { return DelayEvaluation{Value: d, Given: true} }
 
 // parse reads text: nothing, a time or a duration.
-func parse(text string, now time.Time) (Evaluation, error) {
+func parse(text string, now time.Time) (DelayEvaluation, error) {
 	if text == "" {
-		return Evaluation{}, nil
+		return DelayEvaluation{}, nil
 	}
 	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
 		return of(t.Sub(now)), nil
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return Evaluation{}, errNoTime
+		return DelayEvaluation{}, errNoTime
 	}
 	return of(d), nil
 }
 
 // nanoseconds reads a number of CEL, as in kwok.
-func nanoseconds(n any) (Evaluation, error) {
+func nanoseconds(n any) (DelayEvaluation, error) {
 	switch n := n.(type) {
 	case int64:
 		return of(time.Duration(n)), nil
@@ -103,5 +103,5 @@ func nanoseconds(n any) (Evaluation, error) {
 			return of(time.Duration(n)), nil
 		}
 	}
-	return Evaluation{}, errNoTime
+	return DelayEvaluation{}, errNoTime
 }

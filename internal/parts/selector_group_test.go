@@ -1,4 +1,4 @@
-package selectors_test
+package parts_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stagecraft-go/stagecraft/internal/expression"
-	"github.com/stagecraft-go/stagecraft/internal/selectors"
+	"github.com/stagecraft-go/stagecraft/internal/parts"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
@@ -57,11 +57,11 @@ func anySelector(r *rand.Rand) *v1alpha1.StageSelector {
 	return s
 }
 
-func compileAll(t testing.TB, definitions ...*v1alpha1.StageSelector) []*selectors.Selector {
+func compileAll(t testing.TB, definitions ...*v1alpha1.StageSelector) []*parts.Selector {
 	c := expression.NewCompiler(expression.Options{})
-	var all []*selectors.Selector
+	var all []*parts.Selector
 	for _, s := range definitions {
-		compiled, err := selectors.Compile(s, c)
+		compiled, err := parts.CompileSelector(s, c)
 		require.NoError(t, err)
 		all = append(all, compiled)
 	}
@@ -78,12 +78,12 @@ func TestGroupDecidesWhatEachSelectorDecidesAlone(t *testing.T) {
 			definitions = append(definitions, anySelector(r))
 		}
 		all := compileAll(t, definitions...)
-		group := selectors.NewGroup(all...)
+		group := parts.NewSelectorGroup(all...)
 		for range 20 {
 			obj := web()
 			obj["status"].(map[string]any)["phase"] = phases[r.IntN(len(phases))]
 			scope := expression.NewScope(obj, now)
-			var known selectors.Answers
+			var known parts.Answers
 			for i, s := range all {
 				scope.Seed = r.Uint64()
 				want := s.Match(scope)
@@ -110,7 +110,7 @@ func TestGroupSharesMoreThanAnswersKeep(t *testing.T) {
 	for i := range 100 {
 		obj["spec"].(map[string]any)[fmt.Sprintf("n%d", i)] = int64(i % 2)
 	}
-	group, scope, known := selectors.NewGroup(compileAll(t, definitions...)...), expression.NewScope(obj, now), selectors.Answers{}
+	group, scope, known := parts.NewSelectorGroup(compileAll(t, definitions...)...), expression.NewScope(obj, now), parts.Answers{}
 	for i := range definitions {
 		require.Equal(t, i/2%2 == 1, group.Match(i, scope, &known), i)
 	}
@@ -125,11 +125,11 @@ func BenchmarkGroup(b *testing.B) {
 		}})
 	}
 	all := compileAll(b, definitions...)
-	group, scope := selectors.NewGroup(all...), expression.NewScope(web(), now)
+	group, scope := parts.NewSelectorGroup(all...), expression.NewScope(web(), now)
 	b.Run("together", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			var known selectors.Answers
+			var known parts.Answers
 			for i := range all {
 				group.Match(i, scope, &known)
 			}

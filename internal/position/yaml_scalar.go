@@ -1,4 +1,4 @@
-package fastyaml
+package position
 
 import (
 	"strconv"
@@ -13,7 +13,7 @@ const (
 	inText                      // those of inName, and punctuation that means nothing outside flow collections
 	notNumber                   // in no number of YAML 1.1
 	colon                       // what may end a key
-	printable                   // ASCII that is neither a control character nor a line break
+	printing                    // ASCII that is neither a control character nor a line break
 )
 
 const (
@@ -32,7 +32,7 @@ var classes = func() (table [256]class) {
 	set(":", colon)
 	set("ghjklmqrstuvwyzGHJKLMQRSTUVWYZ :/,()=;", notNumber)
 	for c := ' '; c <= '~'; c++ {
-		table[c] |= printable
+		table[c] |= printing
 	}
 	return table
 }()
@@ -49,7 +49,7 @@ func scan(s string) (all, some class) {
 
 func isPrintable(s string) bool {
 	all, _ := scan(s)
-	return all&printable != 0
+	return all&printing != 0
 }
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }

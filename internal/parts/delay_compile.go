@@ -1,4 +1,4 @@
-package delays
+package parts
 
 import (
 	"math"
@@ -25,10 +25,10 @@ type field struct {
 const (
 	duration = iota
 	jitter
-	parts // how many there are
+	delayParts // how many there are
 )
 
-// DurationName and JitterName are the names of these parts in an Evaluation.
+// DurationName and JitterName are the names of these parts in an DelayEvaluation.
 const (
 	DurationName = "duration"
 	JitterName   = "jitter"
@@ -36,20 +36,20 @@ const (
 
 // fields are the parts of a delay, in the order in which they are evaluated. No other code reads the
 // fields of a StageDelay.
-func fields(d *v1alpha1.StageDelay) [parts]field {
-	return [parts]field{
+func fields(d *v1alpha1.StageDelay) [delayParts]field {
+	return [delayParts]field{
 		duration: {name: DurationName, path: "duration", joins: "or", ms: d.DurationMilliseconds, from: d.DurationFrom},
 		jitter:   {name: JitterName, meaning: "the upper bound", path: "jitterDuration", joins: "to", ms: d.JitterDurationMilliseconds, from: d.JitterDurationFrom},
 	}
 }
 
-// Compile prepares a delay; a nil StageDelay is none. The error joins a [*position.Error] for each
+// CompileDelay prepares a delay; a nil StageDelay is none. The error joins a [*position.Error] for each
 // fault; if all of them are warnings, the Delay comes with it.
-func Compile(d *v1alpha1.StageDelay, c *expression.Compiler) (*Delay, error) {
+func CompileDelay(d *v1alpha1.StageDelay, c *expression.Compiler) (*Delay, error) {
 	if d == nil {
 		return &Delay{}, nil
 	}
-	b := builder{compiler: c}
+	b := delayBuilder{compiler: c}
 	compiled := &Delay{given: true}
 	for i, f := range fields(d) {
 		compiled.sources[i] = b.source(f)
@@ -61,7 +61,7 @@ func Compile(d *v1alpha1.StageDelay, c *expression.Compiler) (*Delay, error) {
 	return compiled, b.faults.Err()
 }
 
-type builder struct {
+type delayBuilder struct {
 	compiler *expression.Compiler
 	faults   position.Faults
 }
@@ -69,7 +69,7 @@ type builder struct {
 // results are the CEL types that mean a duration.
 var results = []*types.Type{types.StringType, types.IntType, types.UintType, types.DoubleType, types.DurationType, types.TimestampType}
 
-func (b *builder) source(f field) source {
+func (b *delayBuilder) source(f field) source {
 	program, err := b.compiler.ValueFrom(f.from, results...)
 	b.faults.Add(position.Below(f.path+"From", err)...)
 	program.Path = position.Join(f.path+"From", program.Path)
@@ -79,7 +79,7 @@ func (b *builder) source(f field) source {
 
 const maxMilliseconds = math.MaxInt64 / int64(time.Millisecond)
 
-func (b *builder) milliseconds(f field) {
+func (b *delayBuilder) milliseconds(f field) {
 	switch path := f.path + "Milliseconds"; {
 	case f.ms == nil:
 	case *f.ms < 0:
@@ -90,8 +90,8 @@ func (b *builder) milliseconds(f field) {
 }
 
 // constant is what the milliseconds alone give.
-func (f field) constant() Evaluation {
-	e := Evaluation{Name: f.name, Meaning: f.meaning}
+func (f field) constant() DelayEvaluation {
+	e := DelayEvaluation{Name: f.name, Meaning: f.meaning}
 	if f.ms != nil {
 		e.Path, e.Value, e.Given = f.path+"Milliseconds", time.Duration(*f.ms)*time.Millisecond, true
 	}

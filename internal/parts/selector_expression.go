@@ -1,4 +1,4 @@
-package selectors
+package parts
 
 import (
 	"fmt"
@@ -53,7 +53,7 @@ func (r *jqRequirement) holds(s *expression.Scope) bool {
 	return r.test(outputs)
 }
 
-// test applies the operator; its table is complete because Compile refuses other operators.
+// test applies the operator; its table is complete because CompileSelector refuses other operators.
 func (r *jqRequirement) test(outputs []any) bool {
 	switch r.operator {
 	case v1alpha1.SelectorOpIn:

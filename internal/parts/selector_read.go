@@ -1,4 +1,4 @@
-package selectors
+package parts
 
 import (
 	"maps"
@@ -10,9 +10,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// A Written is a requirement as a Stage has it, whether it compiles or not: on a label or an
+// A WrittenRequirement is a requirement as a Stage has it, whether it compiles or not: on a label or an
 // annotation, or by a jq program or a CEL expression.
-type Written struct {
+type WrittenRequirement struct {
 	// Path is the field, relative to the selector, such as matchLabels.app or matchExpressions[0].jq.
 	Path string
 	// Entries is labels or annotations if the requirement is on an entry of them, which Key names.
@@ -29,9 +29,9 @@ type Written struct {
 	conflict string // the path of an expression in both languages
 }
 
-// Read returns the requirements of a selector in their order. No other code reads the fields of a
+// ReadSelector returns the requirements of a selector in their order. No other code reads the fields of a
 // StageSelector. A nil StageSelector has no requirements, and matches nothing.
-func Read(s *v1alpha1.StageSelector) []Written {
+func ReadSelector(s *v1alpha1.StageSelector) []WrittenRequirement {
 	if s == nil {
 		return nil
 	}
@@ -42,24 +42,24 @@ func Read(s *v1alpha1.StageSelector) []Written {
 	return all
 }
 
-// None reports whether a Stage with the selector matches nothing, because it has none.
-func None(s *v1alpha1.StageSelector) bool { return s == nil }
+// NoSelector reports whether a Stage with the selector matches nothing, because it has none.
+func NoSelector(s *v1alpha1.StageSelector) bool { return s == nil }
 
-func entries(field string, want map[string]string) []Written {
-	var all []Written
+func entries(field string, want map[string]string) []WrittenRequirement {
+	var all []WrittenRequirement
 	for _, key := range slices.Sorted(maps.Keys(want)) {
-		all = append(all, Written{Path: position.Field(paths[field], key), Entries: field, Key: key, Operator: v1alpha1.SelectorOpIn, Values: []string{want[key]}})
+		all = append(all, WrittenRequirement{Path: position.Field(paths[field], key), Entries: field, Key: key, Operator: v1alpha1.SelectorOpIn, Values: []string{want[key]}})
 	}
 	return all
 }
 
 // read reads a match expression. If both languages are there, jq counts, as in kwok.
-func read(path string, e v1alpha1.MatchExpression) Written {
+func read(path string, e v1alpha1.MatchExpression) WrittenRequirement {
 	jq, at := e.JQ, path+".jq"
 	if jq == nil && (e.Key != "" || e.Operator != "" || len(e.Values) > 0) {
 		jq, at = &v1alpha1.SelectorJQ{Key: e.Key, Operator: e.Operator, Values: e.Values}, path
 	}
-	w := Written{Path: path}
+	w := WrittenRequirement{Path: path}
 	if jq != nil && e.CEL != nil {
 		w.conflict = path
 	}
@@ -75,7 +75,7 @@ func read(path string, e v1alpha1.MatchExpression) Written {
 
 // operatorFault returns what is wrong with the operator and the values of a requirement, if anything: the
 // field and the fault.
-func (w Written) operatorFault() (field, fault string) {
+func (w WrittenRequirement) operatorFault() (field, fault string) {
 	switch w.Operator {
 	case v1alpha1.SelectorOpIn, v1alpha1.SelectorOpNotIn:
 		if len(w.Values) == 0 {

@@ -1,4 +1,4 @@
-package selectors
+package parts
 
 import (
 	"cmp"
@@ -7,13 +7,13 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/expression"
 )
 
-// A Group is Selectors for the same objects, such as those of all Stages for one kind. It decides
+// A SelectorGroup is Selectors for the same objects, such as those of all Stages for one kind. It decides
 // what each of them decides alone, with less work: a requirement that several have is evaluated
 // once for an object, which makes matching about twice as fast. It is immutable and safe for
 // concurrent use.
-type Group struct{ members [][]check }
+type SelectorGroup struct{ members [][]check }
 
-// A check is a requirement of a Selector in a Group.
+// A check is a requirement of a Selector in a SelectorGroup.
 type check struct {
 	requirement
 	users int    // how many Selectors have it
@@ -23,15 +23,15 @@ type check struct {
 // Answers are those on one object that are known already. The zero value knows none.
 type Answers struct{ known, holds uint64 }
 
-// NewGroup makes a Group of Selectors, which are known by their index from then on.
-func NewGroup(selectors ...*Selector) *Group {
+// NewSelectorGroup makes a SelectorGroup of Selectors, which are known by their index from then on.
+func NewSelectorGroup(selectors ...*Selector) *SelectorGroup {
 	users := map[string]int{}
 	for _, s := range selectors {
 		for _, r := range s.requirements {
 			users[r.key()]++
 		}
 	}
-	g, bits, next := &Group{}, map[string]uint64{"": 0}, uint64(1)
+	g, bits, next := &SelectorGroup{}, map[string]uint64{"": 0}, uint64(1)
 	for _, s := range selectors {
 		var checks []check // nil: matches nothing
 		if s.requirements != nil {
@@ -56,7 +56,7 @@ func NewGroup(selectors ...*Selector) *Group {
 
 // Match reports whether an object meets the i-th Selector. The answers must be on the same object
 // at the same time.
-func (g *Group) Match(i int, scope *expression.Scope, known *Answers) bool {
+func (g *SelectorGroup) Match(i int, scope *expression.Scope, known *Answers) bool {
 	checks := g.members[i]
 	for j := range checks {
 		if !checks[j].answer(scope, known) {

@@ -1,4 +1,4 @@
-package selectors
+package parts
 
 import (
 	"errors"
@@ -11,14 +11,14 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// Compile prepares a selector; a nil StageSelector matches nothing. The error joins a
+// CompileSelector prepares a selector; a nil StageSelector matches nothing. The error joins a
 // [*position.Error] for each fault; if all of them are warnings, the Selector comes with it.
-func Compile(s *v1alpha1.StageSelector, c *expression.Compiler) (*Selector, error) {
+func CompileSelector(s *v1alpha1.StageSelector, c *expression.Compiler) (*Selector, error) {
 	if s == nil {
 		return &Selector{}, nil
 	}
-	b := builder{compiler: c, requirements: []requirement{}}
-	for _, w := range Read(s) {
+	b := selectorBuilder{compiler: c, requirements: []requirement{}}
+	for _, w := range ReadSelector(s) {
 		b.requirement(w)
 	}
 	if b.faults.Fatal() {
@@ -27,13 +27,13 @@ func Compile(s *v1alpha1.StageSelector, c *expression.Compiler) (*Selector, erro
 	return &Selector{b.requirements}, b.faults.Err()
 }
 
-type builder struct {
+type selectorBuilder struct {
 	compiler     *expression.Compiler
 	requirements []requirement
 	faults       position.Faults
 }
 
-func (b *builder) requirement(w Written) {
+func (b *selectorBuilder) requirement(w WrittenRequirement) {
 	if w.conflict != "" {
 		b.faults.Add(&position.Error{Path: w.conflict, Offset: -1, Warning: true, Err: errors.New("jq and cel in one expression; jq is used")})
 	}
@@ -49,7 +49,7 @@ func (b *builder) requirement(w Written) {
 	}
 }
 
-func (b *builder) jq(w Written) {
+func (b *selectorBuilder) jq(w WrittenRequirement) {
 	if field, fault := w.operatorFault(); fault != "" {
 		b.faults.Addf(w.Path+"."+field, "%s", fault)
 	}
@@ -61,7 +61,7 @@ func (b *builder) jq(w Written) {
 	b.requirements = append(b.requirements, &jqRequirement{w.Path, w.Key, program, w.Operator, slices.Clone(w.Values)})
 }
 
-func (b *builder) cel(source expression.Source) {
+func (b *selectorBuilder) cel(source expression.Source) {
 	program, err := b.compiler.CEL(source.Text, types.BoolType)
 	if err != nil {
 		b.faults.Add(position.Below(source.Path, err)...)

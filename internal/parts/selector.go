@@ -1,12 +1,4 @@
-// Package selectors decides whether an object meets the selector of a Stage. It is what package
-// selector offers to everybody, with the expression.Compiler and expression.Scope that the parts of
-// a Stage share. It alone reads the fields of a StageSelector: others ask [Read] for the
-// requirements as they are written.
-//
-// # Concurrency
-//
-// A Selector is immutable and safe for concurrent use.
-package selectors
+package parts
 
 import (
 	"fmt"

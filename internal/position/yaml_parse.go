@@ -1,23 +1,4 @@
-// Package fastyaml reads YAML 1.1 as sigs.k8s.io/yaml would turn it into JSON, and gives JSON
-// values: nil, bool, string, int64, float64, []any and map[string]any.
-//
-// It has two parsers. The plain one reads what programs usually write: block mappings and sequences
-// of one-line scalars, in printable ASCII, with empty flow collections. It reports no faults. Every
-// text that it does not know, faulty ones included, is read by the parser of sigs.k8s.io/yaml,
-// which is about ten times slower.
-//
-// # Determinism
-//
-// What Parse returns follows from its arguments alone. Strings of its values share no memory with
-// the text; short ones are shared with other values of the same Parser.
-//
-// # Compatibility
-//
-//	sigs.k8s.io/yaml does                       Parse does                  pinned by
-//	two keys with one spelling (1, "1"): either an error                    TestFaults
-//	aliases make values of any size             an error beyond the limit   TestHostileTexts
-//	a text without a document is null           no value, ok is false       TestParse
-package fastyaml
+package position
 
 import (
 	"errors"
@@ -27,25 +8,25 @@ import (
 	"go.yaml.in/yaml/v2"
 )
 
-// ErrLimit is what errors.Is finds in the error for a value that is larger than the limit.
-var ErrLimit = errors.New("limit exceeded")
+// ErrTooLarge is what errors.Is finds in the error for a value that is larger than the limit.
+var ErrTooLarge = errors.New("limit exceeded")
 
-// SyntaxError is a text that is no YAML.
-type SyntaxError struct {
+// A YAMLError is a text that is no YAML.
+type YAMLError struct {
 	Line int    // from 1; 0 if the parser does not name one
 	What string // is wrong
 	Err  error  // of the YAML parser
 }
 
 // Error is the text of the YAML parser.
-func (e *SyntaxError) Error() string { return e.Err.Error() }
+func (e *YAMLError) Error() string { return e.Err.Error() }
 
 // Unwrap returns Err.
-func (e *SyntaxError) Unwrap() error { return e.Err }
+func (e *YAMLError) Unwrap() error { return e.Err }
 
-// newSyntaxError finds the line in the text of the error. A fault in a text of one line is in that.
-func newSyntaxError(text string, err error) *SyntaxError {
-	e := &SyntaxError{What: strings.TrimPrefix(err.Error(), "yaml: "), Err: err}
+// newYAMLError finds the line in the text of the error. A fault in a text of one line is in that.
+func newYAMLError(text string, err error) *YAMLError {
+	e := &YAMLError{What: strings.TrimPrefix(err.Error(), "yaml: "), Err: err}
 	if _, scan := fmt.Sscanf(e.What, "line %d:", &e.Line); scan == nil {
 		_, e.What, _ = strings.Cut(e.What, ": ")
 	} else if !strings.Contains(text, "\n") {
@@ -54,28 +35,42 @@ func newSyntaxError(text string, err error) *SyntaxError {
 	return e
 }
 
-// Parser reads texts. The zero value is ready for use; it is not safe for concurrent use.
-type Parser struct{ strings stringTable }
+// A YAMLParser reads YAML 1.1 as sigs.k8s.io/yaml would turn it into JSON, and gives JSON values: nil,
+// bool, string, int64, float64, []any and map[string]any. The zero value is ready for use; it is not safe
+// for concurrent use.
+//
+// It has two ways to read. The plain one reads what programs usually write: block mappings and sequences
+// of one-line scalars, in printable ASCII, with empty flow collections. It reports no faults. Every text
+// that it does not know, faulty ones included, is read by the parser of sigs.k8s.io/yaml, which is about
+// ten times slower. What it returns follows from the text alone. Strings of its values share no memory
+// with the text; short ones are shared with other values of the same YAMLParser.
+//
+//	sigs.k8s.io/yaml does                       YAMLParser does             pinned by
+//	two keys with one spelling (1, "1"): either an error                    TestFaults
+//	aliases make values of any size             an error beyond the limit   TestHostileTexts
+//	a text without a document is null           no value, ok is false       TestParse
+type YAMLParser struct{ strings stringTable }
 
 // Parse reads the first document of text; ok is false if there is none. A value of more than limit
 // bytes is an error (aliases can make a large value of a short text). Faults of the syntax are
-// *SyntaxError.
-func (p *Parser) Parse(text string, limit int) (v any, ok bool, err error) {
+// *YAMLError.
+func (p *YAMLParser) Parse(text string, limit int) (v any, ok bool, err error) {
 	if isBlank(text) {
 		return nil, false, nil
 	}
 	if v, ok := parsePlain(text, &p.strings); ok {
 		return v, true, nil
 	}
-	v, err = parseAny(text, limit)
+	v, err = ParseYAML(text, limit)
 	return v, err == nil, err
 }
 
-// parseAny reads any text, with the parser of sigs.k8s.io/yaml. Tests compare parsePlain with it.
-func parseAny(text string, limit int) (any, error) {
+// ParseYAML reads the first document of any text with the parser of sigs.k8s.io/yaml alone. It is nil if
+// there is none.
+func ParseYAML(text string, limit int) (any, error) {
 	doc, err := decode(text)
 	if err != nil {
-		return nil, newSyntaxError(text, err)
+		return nil, newYAMLError(text, err)
 	}
 	c := converter{limit: limit, left: limit}
 	v, err := c.value(doc)

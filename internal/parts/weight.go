@@ -1,11 +1,4 @@
-// Package weights computes how often a Stage is drawn among all that match an object. It alone reads
-// the weight fields of a StageSpec: others ask for a [Description] of what a Stage says, or for an
-// [Evaluation] of what that means for an object.
-//
-// # Concurrency
-//
-// A Weight is immutable and safe for concurrent use.
-package weights
+package parts
 
 import (
 	"errors"
@@ -19,11 +12,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// Max keeps the sum of any number of weights within 64 bits.
-const Max = 1 << 40
+// MaxWeight keeps the sum of any number of weights within 64 bits.
+const MaxWeight = 1 << 40
 
-// ConstantPath is the field of the constant, relative to the spec.
-const ConstantPath = "weight"
+// WeightPath is the field of the constant, relative to the spec.
+const WeightPath = "weight"
 
 const fromPath = "weightFrom"
 
@@ -33,32 +26,32 @@ type Weight struct {
 	from     expression.ValueFrom // its Path is relative to the spec
 }
 
-// A Description is what a Stage says about its weight, whether it compiles or not.
-type Description struct {
+// A WeightDescription is what a Stage says about its weight, whether it compiles or not.
+type WeightDescription struct {
 	Constant int64             // 0 by default
 	Source   expression.Source // relative to the spec; its Text is "" without one
 }
 
 // Given reports whether the Stage gives a weight.
-func (d Description) Given() bool { return d.Constant > 0 || d.Source.Path != "" }
+func (d WeightDescription) Given() bool { return d.Constant > 0 || d.Source.Path != "" }
 
 // Fixed reports whether the weight is above 0 on every object.
-func (d Description) Fixed() bool { return d.Constant > 0 && d.Source.Path == "" }
+func (d WeightDescription) Fixed() bool { return d.Constant > 0 && d.Source.Path == "" }
 
-// Describe reads the weight of a Stage.
-func Describe(s *v1alpha1.StageSpec) Description {
-	d := Description{Constant: int64(s.Weight)}
+// DescribeWeight reads the weight of a Stage.
+func DescribeWeight(s *v1alpha1.StageSpec) WeightDescription {
+	d := WeightDescription{Constant: int64(s.Weight)}
 	if source, ok := expression.SourceOf(s.WeightFrom); ok {
 		d.Source = source.Below(fromPath)
 	}
 	return d
 }
 
-// Compile prepares the weight of a Stage. The error joins a [*position.Error] for each fault.
-func Compile(s *v1alpha1.StageSpec, c *expression.Compiler) (Weight, error) {
+// CompileWeight prepares the weight of a Stage. The error joins a [*position.Error] for each fault.
+func CompileWeight(s *v1alpha1.StageSpec, c *expression.Compiler) (Weight, error) {
 	var faults position.Faults
 	if s.Weight < 0 {
-		faults.Addf(ConstantPath, "must not be negative")
+		faults.Addf(WeightPath, "must not be negative")
 	}
 	program, err := c.ValueFrom(s.WeightFrom, types.BoolType, types.IntType, types.UintType, types.DoubleType)
 	faults.Add(position.Below(fromPath, err)...)
@@ -66,8 +59,8 @@ func Compile(s *v1alpha1.StageSpec, c *expression.Compiler) (Weight, error) {
 	return Weight{constant: int64(s.Weight), from: program}, faults.Err()
 }
 
-// An Evaluation tells how a weight was found; stage.WeightEvaluation is its exported copy.
-type Evaluation struct {
+// A WeightEvaluation tells how a weight was found; stage.WeightEvaluation is its exported copy.
+type WeightEvaluation struct {
 	Path  string
 	Text  string
 	Seen  any
@@ -77,9 +70,9 @@ type Evaluation struct {
 }
 
 // Evaluate returns the weight for an object.
-func (w Weight) Evaluate(s *expression.Scope) Evaluation {
+func (w Weight) Evaluate(s *expression.Scope) WeightEvaluation {
 	v, language, err := w.from.Read(s)
-	e := Evaluation{Path: ConstantPath, Text: w.from.Text, Seen: v, Value: w.constant, Given: true, Err: err}
+	e := WeightEvaluation{Path: WeightPath, Text: w.from.Text, Seen: v, Value: w.constant, Given: true, Err: err}
 	if err == nil && v != nil {
 		var n int64
 		if n, e.Err = integer(v, language); e.Err == nil {
@@ -89,7 +82,7 @@ func (w Weight) Evaluate(s *expression.Scope) Evaluation {
 	if e.Err != nil && (language == expression.CELLanguage || errors.Is(e.Err, errNoInteger)) {
 		e.Path, e.Value, e.Given = w.from.Path, 0, false
 	}
-	e.Value = min(max(e.Value, 0), Max)
+	e.Value = min(max(e.Value, 0), MaxWeight)
 	return e
 }
 
@@ -128,5 +121,5 @@ func truncate(f float64) (int64, error) {
 	if math.IsNaN(f) {
 		return 0, errNoInteger
 	}
-	return int64(min(max(f, -Max), Max)), nil
+	return int64(min(max(f, -MaxWeight), MaxWeight)), nil
 }

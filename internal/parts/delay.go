@@ -1,12 +1,4 @@
-// Package delays computes how long an object stays before a Stage is played on it. It is what
-// package delay offers to everybody, with the expression.Compiler and expression.Scope that the
-// parts of a Stage share. It alone reads the fields of a StageDelay: others ask for a [Description]
-// of what a Stage says, or for an [Explanation] of what that means for an object.
-//
-// # Concurrency
-//
-// A Delay is immutable and safe for concurrent use.
-package delays
+package parts
 
 import (
 	"time"
@@ -17,38 +9,38 @@ import (
 // A Delay is a compiled StageDelay. The zero Delay is none.
 type Delay struct {
 	given   bool
-	sources [parts]source
+	sources [delayParts]source
 }
 
-// A Range is the least and the greatest possible delay; delay.Range is its exported copy.
-type Range struct {
+// A DelayRange is the least and the greatest possible delay; delay.Range is its exported copy.
+type DelayRange struct {
 	Given    bool
 	Min, Max time.Duration
 }
 
-// An Explanation tells how a Range came about; delay.Explanation is its exported copy.
-type Explanation struct {
-	Range
+// A DelayExplanation tells how a DelayRange came about; delay.Explanation is its exported copy.
+type DelayExplanation struct {
+	DelayRange
 	// Base is the least delay without the jitter, and Jitter the value of the jitter, 0 without one.
 	Base, Jitter time.Duration
 	// Parts are those that the Stage gives, in the order in which they were evaluated.
-	Parts []Evaluation
+	Parts []DelayEvaluation
 }
 
 // Range returns the delays that are possible for an object.
-func (d *Delay) Range(s *expression.Scope) Range {
+func (d *Delay) Range(s *expression.Scope) DelayRange {
 	values := d.evaluate(s)
 	return rangeOf(&values)
 }
 
 // Explain is Range that tells where the bounds come from.
-func (d *Delay) Explain(s *expression.Scope) Explanation {
+func (d *Delay) Explain(s *expression.Scope) DelayExplanation {
 	values := d.evaluate(s)
 	return explanation(&values)
 }
 
 // A values is what the parts of a delay give for an object.
-type values [parts]Evaluation
+type values [delayParts]DelayEvaluation
 
 // evaluate evaluates the parts. The duration may give no delay; then the others are not evaluated.
 func (d *Delay) evaluate(s *expression.Scope) (v values) {
@@ -64,9 +56,9 @@ func (d *Delay) evaluate(s *expression.Scope) (v values) {
 }
 
 // rangeOf combines the parts.
-func rangeOf(v *values) Range {
+func rangeOf(v *values) DelayRange {
 	if !v[duration].Given {
-		return Range{}
+		return DelayRange{}
 	}
 	lower, upper := v[duration].Value, v[jitter].Value
 	switch {
@@ -75,13 +67,13 @@ func rangeOf(v *values) Range {
 	case upper <= lower:
 		lower = upper
 	}
-	return Range{Given: true, Min: lower, Max: upper}
+	return DelayRange{Given: true, Min: lower, Max: upper}
 }
 
-func explanation(v *values) Explanation {
-	e := Explanation{Range: rangeOf(v), Jitter: v[jitter].Value}
+func explanation(v *values) DelayExplanation {
+	e := DelayExplanation{DelayRange: rangeOf(v), Jitter: v[jitter].Value}
 	plain := *v
-	plain[jitter] = Evaluation{}
+	plain[jitter] = DelayEvaluation{}
 	e.Base = rangeOf(&plain).Min
 	for _, p := range v {
 		if p.Path != "" || p.Text != "" {

@@ -1,4 +1,4 @@
-package fastyaml
+package position
 
 import (
 	"bytes"
@@ -56,13 +56,13 @@ func numbers(v any) any {
 // sameAsReference compares Parse with sigs.k8s.io/yaml, and the plain parser with the other one.
 func sameAsReference(t *testing.T, text string) {
 	t.Helper()
-	got, ok, err := new(Parser).Parse(text, testLimit)
+	got, ok, err := new(YAMLParser).Parse(text, testLimit)
 	if v, isPlain := parsePlain(text, new(stringTable)); isPlain && !isBlank(text) {
-		other, otherErr := parseAny(text, testLimit)
+		other, otherErr := ParseYAML(text, testLimit)
 		require.NoError(t, otherErr, "%q", text)
 		require.Equal(t, other, v, "%q", text)
 	}
-	if errors.Is(err, ErrLimit) || err != nil && strings.Contains(err.Error(), "two keys are") {
+	if errors.Is(err, ErrTooLarge) || err != nil && strings.Contains(err.Error(), "two keys are") {
 		return // where Parse refuses on purpose
 	}
 	want, wantErr := reference(text)
@@ -157,7 +157,7 @@ func TestParseIsLikeTheReference(t *testing.T) {
 	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzYAMLParser(f *testing.F) {
 	for seed := range uint64(50) {
 		f.Add(random(seed), seed)
 	}
@@ -207,7 +207,7 @@ func TestUsualTextsArePlain(t *testing.T) {
 func TestValuesDoNotKeepTheText(t *testing.T) {
 	text := strings.Repeat("key: value\nlong: "+strings.Repeat("x", 100)+"\n", 2)
 	first, last := unsafe.StringData(text), unsafe.StringData(text[len(text)-1:])
-	v, _, err := new(Parser).Parse(text, testLimit)
+	v, _, err := new(YAMLParser).Parse(text, testLimit)
 	require.NoError(t, err)
 	for key, value := range v.(map[string]any) {
 		for _, s := range []string{key, value.(string)} {
@@ -233,7 +233,7 @@ func TestParse(t *testing.T) {
 		"the first doc counts": {"a: 1\n---\nb: 2", map[string]any{"a": int64(1)}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, ok, err := new(Parser).Parse(c.text, testLimit)
+			got, ok, err := new(YAMLParser).Parse(c.text, testLimit)
 			require.NoError(t, err)
 			require.Equal(t, c.want, got)
 			require.Equal(t, c.ok, ok)
@@ -249,7 +249,7 @@ func TestFaults(t *testing.T) {
 		"a number that JSON has no word for": {"a: .inf", "yaml: unsupported number +Inf"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, ok, err := new(Parser).Parse(c.text, testLimit)
+			_, ok, err := new(YAMLParser).Parse(c.text, testLimit)
 			require.EqualError(t, err, c.message)
 			require.False(t, ok)
 		})
@@ -261,17 +261,17 @@ func TestHostileTexts(t *testing.T) {
 		strings.Repeat("[", 500_000), strings.Repeat("- ", 500_000), strings.Repeat("{a: ", 200_000), `a: &a [*a]`,
 	}
 	for _, text := range texts {
-		_, _, err := new(Parser).Parse(text, testLimit)
+		_, _, err := new(YAMLParser).Parse(text, testLimit)
 		require.Error(t, err)
 	}
 	text := `a: &a ` + strings.Repeat("x", 100_000) + "\nb: [" + strings.Repeat("*a,", 100) + "]"
-	_, _, err := new(Parser).Parse(text, testLimit)
-	require.ErrorIs(t, err, ErrLimit)
+	_, _, err := new(YAMLParser).Parse(text, testLimit)
+	require.ErrorIs(t, err, ErrTooLarge)
 	require.EqualError(t, err, "yaml: needs more than 1048576 bytes of values: limit exceeded")
 }
 
 func BenchmarkParse(b *testing.B) {
-	var p Parser
+	var p YAMLParser
 	b.ReportAllocs()
 	for b.Loop() {
 		_, _, err := p.Parse(status, testLimit)

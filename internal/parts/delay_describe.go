@@ -1,4 +1,4 @@
-package delays
+package parts
 
 import (
 	"time"
@@ -7,15 +7,15 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// A Description is what a StageDelay says without an object, whether it compiles or not.
-type Description struct {
-	// Explanation is the delay of an object from which the expressions read nothing.
-	Explanation
+// A DelayDescription is what a StageDelay says without an object, whether it compiles or not.
+type DelayDescription struct {
+	// DelayExplanation is the delay of an object from which the expressions read nothing.
+	DelayExplanation
 	// Sources are the expressions, in the order in which they are evaluated.
 	Sources []expression.Source
 	// Others are the expressions that change the range of the constants, in the order in which they
 	// are named after it. Each has the word that joins it: "1s to .a or .b".
-	Others []Other
+	Others []OtherDelay
 	// HasJitter reports whether the Stage gives a jitter.
 	HasJitter bool
 	// JitterPath is the field of the jitter's milliseconds.
@@ -27,15 +27,15 @@ type Description struct {
 	Duration time.Duration
 }
 
-// An Other is an expression which changes the range that the constants of a delay give.
-type Other struct {
+// An OtherDelay is an expression which changes the range that the constants of a delay give.
+type OtherDelay struct {
 	Word   string
 	Source expression.Source
 }
 
-// Describe reads a StageDelay. Paths are relative to it.
-func Describe(d *v1alpha1.StageDelay) Description {
-	var s Description
+// DescribeDelay reads a StageDelay. Paths are relative to it.
+func DescribeDelay(d *v1alpha1.StageDelay) DelayDescription {
+	var s DelayDescription
 	if d == nil {
 		return s
 	}
@@ -49,11 +49,11 @@ func Describe(d *v1alpha1.StageDelay) Description {
 		source = source.Below(f.path + "From")
 		s.Sources = append(s.Sources, source)
 		if i == duration || f.ms == nil {
-			s.Others = append([]Other{{f.joins, source}}, s.Others...)
+			s.Others = append([]OtherDelay{{f.joins, source}}, s.Others...)
 		}
 	}
 	v[duration].Given = true // the default is 0
-	s.Explanation, s.Duration = explanation(&v), v[duration].Value
+	s.DelayExplanation, s.Duration = explanation(&v), v[duration].Value
 	s.JitterPath = v[jitter].Path
 	s.HasJitter = v[jitter].Given || fields(d)[jitter].from != nil
 	s.Shortened = v[duration].Path != "" && v[jitter].Given && s.Min < s.Duration
