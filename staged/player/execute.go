@@ -13,14 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/stage/transport"
-	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
 // execute writes what a decision says, in its order, and stops at the first failure. It reports
 // whether it tried to write anything.
-func (s *policyState) execute(ctx context.Context, hub transport.Writer, name string, d staged.Decision) (changed bool, err error) {
+func (s *policyState) execute(ctx context.Context, hub transport.Writer, name string, d bindingpolicy.Decision) (changed bool, err error) {
 	var stale []*control.BindingPolicy
 	for _, p := range d.Ensure {
 		if s.differs(p) {
@@ -64,10 +64,14 @@ func (s *policyState) remove(ctx context.Context, hub transport.Writer, name str
 
 // writeStatus writes the status. It fails with a conflict if somebody has written the object since
 // it was read.
-func (s *policyState) writeStatus(ctx context.Context, hub transport.Writer, name string, d staged.Decision) error {
+func (s *policyState) writeStatus(ctx context.Context, hub transport.Writer, name string, d bindingpolicy.Decision) error {
+	fields, err := statusPatch(s.status, d.Status)
+	if err != nil {
+		return err
+	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": s.version, "uid": s.uid},
-		"status":   d.Status,
+		"status":   fields,
 	})
 	if err != nil {
 		return err
@@ -83,6 +87,25 @@ func (s *policyState) writeStatus(ctx context.Context, hub transport.Writer, nam
 		s.version, s.written = version, version
 	}
 	return nil
+}
+
+// statusPatch returns the merge patch that makes a status of an old one: fields that are absent now
+// are removed.
+func statusPatch(old, now v1alpha1.Status) (map[string]any, error) {
+	before, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&old)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&now)
+	if err != nil {
+		return nil, err
+	}
+	for name := range before {
+		if _, stays := fields[name]; !stays {
+			fields[name] = nil
+		}
+	}
+	return fields, nil
 }
 
 // differs reports whether a BindingPolicy has to be written. One that is being deleted can be

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -34,7 +35,7 @@ type Options struct {
 	WorkStatuses transport.Reader
 	// Reports returns when clusters reported the objects of a StagedBindingPolicy, for callers who
 	// know more than WorkStatuses say. It is called as often as Clusters. Nil: that is not known.
-	Reports func(policy string) []staged.Report
+	Reports func(policy string) []bindingpolicy.Report
 	// Events receives Kubernetes Events about a StagedBindingPolicy, in the namespace default, so
 	// that kubectl describe shows them: the events of decisions, StageSatisfied, and each
 	// BindingPolicy that was created, updated or deleted. Each Event is written at most once, after
@@ -238,7 +239,7 @@ func (p *Player) compile(s *policyState, object v1alpha1.StagedBindingPolicy) {
 		return
 	}
 	if s.rollout == nil {
-		s.rollout = staged.NewRollout(policies[0])
+		s.rollout = bindingpolicy.NewRollout(policies[0])
 	}
 	s.policy, s.compiled = policies[0], object.Generation
 }
@@ -267,9 +268,9 @@ func (p *Player) decide(ctx context.Context) (next time.Time) {
 }
 
 // decision decides about one policy. Without any version that compiles, the status stays as it is.
-func (p *Player) decision(name string, s *policyState, now time.Time) staged.Decision {
+func (p *Player) decision(name string, s *policyState, now time.Time) bindingpolicy.Decision {
 	if s.rollout == nil {
-		return staged.Decision{Status: s.status}
+		return bindingpolicy.Decision{Decision: staged.Decision{Status: s.status}}
 	}
 	if p.options.Clusters != nil {
 		s.rollout.ObserveClusters(p.options.Clusters())
@@ -283,7 +284,7 @@ func (p *Player) decision(name string, s *policyState, now time.Time) staged.Dec
 }
 
 // execute carries out a decision, and returns when to decide again; the zero time means never.
-func (p *Player) execute(ctx context.Context, name string, s *policyState, d staged.Decision) (at time.Time) {
+func (p *Player) execute(ctx context.Context, name string, s *policyState, d bindingpolicy.Decision) (at time.Time) {
 	now := time.Now()
 	if s.fault != nil {
 		d.Status.Conditions = slices.Clone(d.Status.Conditions)
@@ -292,7 +293,7 @@ func (p *Player) execute(ctx context.Context, name string, s *policyState, d sta
 	changed, err := s.execute(ctx, p.hub, name, d)
 	p.writeEvents(ctx, name, s)
 	if p.options.Trace != nil && (changed || err != nil) {
-		p.options.Trace(TraceEvent{Time: now, Policy: name, Decision: d, Err: err})
+		p.options.Trace(TraceEvent{Time: now, Policy: name, Decision: d.Decision, Err: err})
 	}
 	if err != nil {
 		s.notBefore = now.Add(backOff(p.options.RetryAfter, s.failures))

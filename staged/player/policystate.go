@@ -6,12 +6,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
 // policyState is what a Player knows of one StagedBindingPolicy.
 type policyState struct {
-	rollout    *staged.Rollout // nil: no version without faults was seen yet
+	rollout    *bindingpolicy.Rollout // nil: no version without faults was seen yet
 	policy     *staged.Policy
 	uid        types.UID
 	generation int64 // the last one that was seen
