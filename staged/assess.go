@@ -62,12 +62,13 @@ type assessor struct {
 	clusters  int                  // that the selectors choose from; -1: not known
 	setAside  int                  // clusters that the stage does not wait for: a delivery took too long
 	revision  string               // the name of the wanted revision, for texts
+	content   bool                 // it is known of which revision reports are
 }
 
 func (d *decider) newAssessor(i int) *assessor {
 	a := &assessor{stage: d.policy.stages[i], addLine: d.addLine, late: map[string]ObjectRef{}, clusters: -1, revision: d.revisionName(RevisionID(d.Status.Wanted)),
 		assessment: assessment{finding: finding{Satisfaction: Satisfied}, bound: true, evidence: EvidenceExact, undelivered: map[string]string{}}}
-	if d.clusters != nil {
+	if a.content = d.seen.Can.Content; d.clusters != nil {
 		a.clusters = len(d.clusters)
 	}
 	return a
@@ -198,9 +199,13 @@ func (a *assessor) checkLate(total int) {
 		for i, name := range texts {
 			texts[i] = fmt.Sprintf("%s (%s)", name, a.undelivered[name])
 		}
-		a.add(ObjectRef{}, unsatisfied("%s is not delivered to %s", a.revision, firstOf(texts, ", ")))
+		a.Satisfaction = Satisfied // this explains whatever the condition says
+		a.add(ObjectRef{}, unknown("%s is not delivered to %s", a.revision, firstOf(texts, ", ")))
 	default:
 		late := sortedKeys(a.late)
+		if a.content {
+			a.Satisfaction = Satisfied
+		}
 		a.add(ObjectRef{}, unsatisfied("no status of the bound workload from %s (%s)", firstOf(late, ", "), a.lateText(late)))
 	}
 	if a.addLine != nil && a.unchecked > 0 {

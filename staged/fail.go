@@ -83,12 +83,12 @@ type retreat struct {
 // none of it before.
 func (d *decider) retreatOf(clusters []string) (r retreat) {
 	for _, name := range clusters {
-		switch rec := d.ledger[name]; {
-		case rec.LastGood != "" && rec.LastGood != d.Status.Wanted:
+		switch good := d.goodBefore(name); {
+		case good != "" && good != d.Status.Wanted:
 			r.back = append(r.back, name)
-		case rec.LastGood == "" && d.isFresh(name):
+		case d.isFresh(name):
 			r.withdraw = append(r.withdraw, name)
-		case rec.LastGood == "":
+		default:
 			r.keep = append(r.keep, name)
 		}
 	}
@@ -104,11 +104,13 @@ func (d *decider) scope(i int) (clusters []string, first int) {
 			return rec.Batches[rec.StartedBatches-1].Clusters, i
 		}
 	case v1alpha1.RollbackAll:
-		for j := range i {
+		if first = 0; !d.byName() {
+			first = d.first(i) + 1 // the stages after the first are withdrawn
+		}
+		for j := first; j <= i; j++ {
 			clusters = append(clusters, d.turnOf(j)...)
 		}
-		first = 0
-		return append(clusters, d.turnOf(i)...), first
+		return clusters, first
 	}
 	return d.turnOf(i), i
 }
@@ -127,7 +129,10 @@ func (d *decider) rollBack(i int, why string) bool {
 		return d.withdraw(i, why)
 	}
 	d.noteFailed(rec, why)
-	d.change(r.back, func(c *v1alpha1.ClusterRecord) { c.Back = c.LastGood })
+	for _, name := range r.back {
+		good := d.goodBefore(name)
+		d.change([]string{name}, func(c *v1alpha1.ClusterRecord) { c.Back = good })
+	}
 	d.change(r.withdraw, func(c *v1alpha1.ClusterRecord) { c.Desired = v1alpha1.Withdrawn })
 	for j := first; j <= i; j++ {
 		stage := &d.Status.Stages[j]

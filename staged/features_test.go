@@ -179,7 +179,7 @@ func TestBatchesInWindows(t *testing.T) {
 }
 
 func TestRollbackAllGoesBackToTheFirstStage(t *testing.T) {
-	text := policyText(stageText("dev", "dev"), stageText("mid", "mid"), stageText("prod", "prod", "failureCondition: num('sum') > 1", "onFailure: RollbackAll", "withdrawFirst: true")) + keep
+	text := policyText(stageText("dev", "dev"), stageText("mid", "mid", "withdrawFirst: true"), stageText("prod", "prod", "failureCondition: num('sum') > 1", "onFailure: RollbackAll", "withdrawFirst: true")) + keep
 	w := fleet(t, text, "dev/d", "mid/m", "prod/p")
 	w.available["p"] = 2
 	w.settle()

@@ -197,12 +197,27 @@ func (d *decider) mayGoBack(cluster string) bool {
 func (d *decider) fulfill(i int, evidence Evidence) {
 	rec := &d.Status.Stages[i]
 	rec.FulfilledWith = d.Status.Wanted
-	d.change(d.turnOf(i), func(c *v1alpha1.ClusterRecord) {
-		if d.Status.Wanted != "" && c.Applied == d.Status.Wanted {
-			c.LastGood, c.Health, c.Of, c.Evidence = d.Status.Wanted, "Satisfied", d.Status.Wanted, evidence.String()
-			c.SetAside = ""
-		}
-	})
+	for _, name := range d.turnOf(i) {
+		fresh := d.isFresh(name)
+		d.change([]string{name}, func(c *v1alpha1.ClusterRecord) {
+			if c.Fresh = fresh; d.Status.Wanted == "" || c.Applied != d.Status.Wanted {
+				return
+			}
+			if c.LastGood != d.Status.Wanted {
+				c.LastGood, c.Prior = d.Status.Wanted, c.LastGood
+			}
+			c.Health, c.Of, c.Evidence, c.SetAside = "Satisfied", d.Status.Wanted, evidence.String(), ""
+		})
+	}
+}
+
+// goodBefore returns the last good revision of a cluster that is not the wanted one; "": none.
+func (d *decider) goodBefore(cluster string) string {
+	rec := d.ledger[cluster]
+	if rec.LastGood != d.Status.Wanted {
+		return rec.LastGood
+	}
+	return rec.Prior
 }
 
 // clustersWith returns the clusters of a stage, sorted, whose records match.

@@ -27,7 +27,9 @@ func (d *decider) progressClusters(i int) bool {
 	if s.readsTime {
 		d.recheckAt(d.now.Add(timeStep))
 	}
-	d.noteDelivery(i, t.assessment)
+	if d.noteDelivery(i, t.assessment) {
+		return true
+	}
 	if allowed := max(0, min(s.maxFailures.of(t.total), t.total-1)); len(t.setAside) > allowed {
 		rec.SatisfiedSince, rec.Soak = nil, nil
 		return d.fail(i, fmt.Sprintf("%d of %d clusters are set aside, at most %d may be: %s", len(t.setAside), t.total, allowed, firstOf(t.setAside, "; ")))

@@ -57,7 +57,9 @@ func (d *decider) judge(i int, a assessment) bool {
 	if s.readsTime {
 		d.recheckAt(d.now.Add(timeStep))
 	}
-	d.noteDelivery(i, a)
+	if d.noteDelivery(i, a) {
+		return true
+	}
 	if why := d.failure(s, rec, a); why != "" {
 		return d.fail(i, why)
 	}
@@ -83,8 +85,9 @@ func (d *decider) stayAfterFailure(i int) bool {
 	return d.retire(i)
 }
 
-// noteDelivery sets clusters aside to which a delivery takes too long.
-func (d *decider) noteDelivery(i int, a assessment) {
+// noteDelivery sets clusters aside to which a delivery takes too long. It reports whether it has: then
+// the stage has to be assessed again.
+func (d *decider) noteDelivery(i int, a assessment) (aside bool) {
 	s, rec := d.policy.stages[i], &d.Status.Stages[i]
 	switch {
 	case s.deliveryDeadline == 0:
@@ -93,10 +96,12 @@ func (d *decider) noteDelivery(i int, a assessment) {
 	case d.hasEnded(&rec.Delivering, s.deliveryDeadline):
 		d.change(sortedKeys(a.undelivered), func(c *v1alpha1.ClusterRecord) {
 			if c.SetAside == "" {
+				aside = true
 				c.SetAside = fmt.Sprintf("%s was not delivered within %s", d.revisionName(RevisionID(d.Status.Wanted)), s.deliveryDeadline)
 			}
 		})
 	}
+	return aside
 }
 
 // timeStep is how often a condition that reads the time is evaluated.

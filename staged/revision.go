@@ -210,7 +210,7 @@ func (d *decider) renew(was RevisionID, why string) {
 func (d *decider) pruneRevisions() {
 	needed := map[string]bool{d.Status.Wanted: true}
 	for _, c := range d.ledger {
-		needed[c.Desired], needed[c.Applied], needed[c.LastGood], needed[c.Back] = true, true, true, true
+		needed[c.Desired], needed[c.Applied], needed[c.LastGood], needed[c.Prior], needed[c.Back] = true, true, true, true, true
 	}
 	for _, s := range d.Status.Stages {
 		needed[s.FulfilledWith] = true

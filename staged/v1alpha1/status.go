@@ -80,6 +80,8 @@ type ClusterRecord struct {
 	// LastGood is the revision with which the cluster was part of a fulfilled stage, or that it had,
 	// healthy, before the policy placed anything.
 	LastGood string `json:"lastGood,omitempty"`
+	// Prior is the LastGood before the present one.
+	Prior string `json:"prior,omitempty"`
 	// Back is the revision that the cluster goes back to, or is to go back to once the source holds
 	// that revision again.
 	Back string `json:"back,omitempty"`
