@@ -40,7 +40,10 @@ func (d *decider) hasEnded(c **v1alpha1.Clock, limit time.Duration) bool {
 	}
 	d.witness(c, limit, total)
 	left, gap := limit+d.seen.Now.Error-total, gapOf(limit)
-	if at := (*c).At; !d.seen.Now.Known || at == nil || d.now.Sub(at.Time)+left > gap {
+	switch at := (*c).At; {
+	case !d.seen.Now.Known:
+		left = time.Second // the next answer of the hub has the time
+	case at == nil || d.now.Sub(at.Time)+left > gap:
 		left = min(left, gap/2)
 	}
 	d.recheckAt(d.now.Add(max(1, left)))

@@ -51,7 +51,7 @@ func ownerOf(bindingPolicy string) string {
 }
 
 func put[K comparable, V any](in map[string]map[K]*V, owner string, key K, e watchEvent) error {
-	if owner == "" {
+	if owner == "" && e.kind != bindingKind {
 		return nil
 	}
 	if e.deleted {
@@ -108,5 +108,12 @@ func (c cache) showAll(owner string, r *bindingpolicy.Rollout) {
 	}
 	for _, s := range c.statuses[owner] {
 		r.ObserveStatus(s)
+	}
+	for other, bindings := range c.bindings {
+		for _, b := range bindings {
+			if other != owner {
+				r.ObserveBinding(b)
+			}
+		}
 	}
 }
