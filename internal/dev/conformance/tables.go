@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -70,14 +72,11 @@ func (s score) cell() string {
 	return fmt.Sprintf("%s; %d falsely Current (%s)", out, s.falseCurrent, percent(s.falseCurrent, s.total))
 }
 
-// scoreRows returns a row for each file, and one for those that are not Argo CD's together.
+// scoreRows returns a row for each file, and one for each group of files that are scored together.
 func scoreRows(dir string) (rows []*scoreRow, err error) {
-	other := &scoreRow{
-		name: "other, together", sure: make([]score, len(profiles)),
-		arguable: make([]score, len(profiles)), kinds: map[string]bool{},
-	}
+	sums := map[string]*scoreRow{}
 	for _, file := range healthFiles {
-		cases, err := readHealth(dir, file.name)
+		cases, err := readHealth(dir, file)
 		if err != nil {
 			return nil, err
 		}
@@ -89,14 +88,24 @@ func scoreRows(dir string) (rows []*scoreRow, err error) {
 			return nil, err
 		}
 		rows = append(rows, r)
-		if isOther(file.name) {
-			other.join(r)
+		sum := file.together()
+		if sum != "" && sums[sum] == nil {
+			sums[sum] = emptyScoreRow(sum)
+		}
+		if sum != "" {
+			sums[sum].join(r)
 		}
 	}
-	if len(other.kinds) > 0 {
-		rows = append(rows, other)
+	for _, sum := range slices.Sorted(maps.Keys(sums)) {
+		rows = append(rows, sums[sum])
 	}
 	return rows, nil
+}
+
+func emptyScoreRow(name string) *scoreRow {
+	return &scoreRow{
+		name: name, sure: make([]score, len(profiles)), arguable: make([]score, len(profiles)), kinds: map[string]bool{},
+	}
 }
 
 func newScoreRow(name string, cases []healthCase) (*scoreRow, error) {
