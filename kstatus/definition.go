@@ -30,7 +30,7 @@ type DefinitionReader interface {
 // The verdict stays as it is for kinds without a definition, and if the look-up fails, with the
 // error. [Rules.Inspect] does this itself if its reader is a DefinitionReader.
 func WithDefinition(ctx context.Context, reader DefinitionReader, obj *unstructured.Unstructured, own Result) (Result, error) {
-	if !own.guessed {
+	if own.Basis != BasisGuess {
 		return own, nil
 	}
 	kind := obj.GroupVersionKind()

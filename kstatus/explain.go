@@ -40,10 +40,11 @@ func (r *Rules) Explain(obj *unstructured.Unstructured, now time.Time) Explanati
 	}
 	o := Object{waitForJobs: r.waitForJobs}
 	o.read(obj.Object, now)
-	e := Explanation{Result: current, Skipped: skippedPaths(o.conditions)}
+	e := Explanation{Result: nothingSaid, Skipped: skippedPaths(o.conditions)}
 	for _, s := range r.steps(&o) {
 		o.trace = &trace{}
 		result, decided := s.rule(o)
+		result.restOn(s.basis)
 		e.Steps = append(e.Steps, Step{Rule: s.name, Seen: o.trace.seen, Decided: decided})
 		if decided {
 			e.Result = result

@@ -139,7 +139,7 @@ var builtinOthers = kindTable{
 	"Ingress.networking.k8s.io":                     loadBalancer,
 	"Ingress.extensions":                            loadBalancer,
 	"HorizontalPodAutoscaler.autoscaling":           autoscaler,
-	"CustomResourceDefinition.apiextensions.k8s.io": when("NonStructuralSchema", "True", Failed),
+	"CustomResourceDefinition.apiextensions.k8s.io": definitionExtended,
 	"CertificateSigningRequest.certificates.k8s.io": signingRequest,
 }
 
@@ -209,6 +209,23 @@ func autoscaler(o Object) (Result, bool) {
 	}
 	r := InProgress.Because("NotAbleToScale", "Waiting for condition AbleToScale")
 	return r.onCondition("AbleToScale"), true
+}
+
+// definitionExtended is upstream's rule for a CustomResourceDefinition whatever the order of its
+// conditions. One that is Terminating is no longer served.
+func definitionExtended(o Object) (Result, bool) {
+	for _, bad := range [...]struct{ kind, status string }{{"NonStructuralSchema", "True"}, {"NamesAccepted", "False"}} {
+		if c, ok := o.find(bad.kind, bad.status, ""); ok {
+			return Failed.From(c), true
+		}
+	}
+	if c, ok := o.find("Terminating", "True", ""); ok {
+		return InProgress.From(c), true
+	}
+	if c, ok := o.find("Established", "False", ""); ok && c.Reason == "Installing" {
+		return InProgress.From(c), true
+	}
+	return Result{}, false
 }
 
 func decodeList(s string) (list []any) {

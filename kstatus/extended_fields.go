@@ -13,10 +13,14 @@ import (
 func statusFields(o Object) (Result, bool) {
 	s := o.summarize(o.conditions)
 	worst, found := s.result()
+	r, ok := o.worstSource()
 	if found && worst.Status == Current && s.isCertain() {
+		if ok && r.isWorse(worst) {
+			worst.Basis = BasisWords // another field disagrees
+		}
 		return worst, true
 	}
-	if r, ok := o.worstSource(); ok && (!found || r.isWorse(worst) || s.isOnlySteps()) {
+	if ok && (!found || r.isWorse(worst) || s.isOnlySteps()) {
 		worst, found = r, true
 	}
 	if worst.Status == Failed && words.RunsToEnd(o.kind) {
@@ -68,7 +72,7 @@ func (o *Object) scanStatus() (s statusScan) {
 		case bool:
 			s.sources |= boolFields
 		case string:
-			if words.IsPhaseField(field) {
+			if words.IsPhaseField(field) || words.IsJudgement(field) {
 				s.addPhase(o, field, text)
 				o.recordField("status", field, v)
 			}
@@ -78,7 +82,7 @@ func (o *Object) scanStatus() (s statusScan) {
 			}
 		default: // a map, or a type that only some decoders produce
 			s.sources |= conditionLists | mapConditions | mapCounts
-			s.addPhases(o, field, v)
+			s.addPhases(o, field, v, phaseDepth)
 		}
 		if slices.Contains(errorFieldNames[:], field) {
 			s.sources |= errorFields
@@ -333,7 +337,7 @@ var wantedFields = [...]string{
 }
 
 var countFields = [...]string{
-	"readyReplicas", "availableReplicas", "updatedReplicas", "upToDateReplicas",
+	"readyReplicas", "availableReplicas", "updatedReplicas", "upToDateReplicas", "updatedReadyReplicas", "updatedAvailableReplicas",
 	"numberReady", "numberAvailable", "updatedNumberScheduled", "currentHealthy", "readyPods", "updatedPods",
 }
 
@@ -347,8 +351,11 @@ func (s *statusScan) addPhase(o *Object, field, phase string) {
 	if m == words.Running && (words.RunsToEnd(o.kind) || words.RunsSomething(phase)) {
 		m = words.Busy
 	}
-	if m == words.StepDone && words.IsOfPart(phase) {
+	if m == words.StepDone && (words.IsOfPart(phase) || words.IsBeginning(phase) && !words.IsSchedule(o.kind)) {
 		m = words.Busy
+	}
+	if words.IsJudgement(field) && words.IsNegated(phase) {
+		m = words.Bad
 	}
 	if m > s.meaning || m == s.meaning && m != words.None && field < s.field {
 		s.sources |= phases
@@ -356,12 +363,24 @@ func (s *statusScan) addPhase(o *Object, field, phase string) {
 	}
 }
 
-// addPhases takes the phases in a map into account.
-func (s *statusScan) addPhases(o *Object, field string, v any) {
+// phaseDepth is how many maps deep a phase is looked for: status.statuses.<name>.state is in the
+// second.
+const phaseDepth = 2
+
+// addPhases takes the phases in a map into account, and those in the maps in it that have names.
+func (s *statusScan) addPhases(o *Object, field string, v any, depth int) {
 	m, _ := object.ToMap(v)
 	for _, inner := range phaseFieldNames {
 		if phase, ok := m[inner].(string); ok {
 			s.addPhase(o, field+"."+inner, phase)
+		}
+	}
+	if depth == 1 || words.IsPast(field) {
+		return
+	}
+	for name, inner := range m {
+		if _, ok := mapOf(inner); ok {
+			s.addPhases(o, field+"."+name, inner, depth-1)
 		}
 	}
 }

@@ -44,8 +44,9 @@ type table struct {
 
 // A step is a rule with the name under which explanations show it.
 type step struct {
-	name string
-	rule Rule
+	name  string
+	rule  Rule
+	basis Basis // of a verdict that does not name its own
 }
 
 // kindRules are rules by kind, those that are tried first first.
@@ -106,7 +107,7 @@ func newTable() table {
 func (t *table) addAll(rules map[schema.GroupKind]Rule) {
 	for kind, rule := range rules {
 		if rule != nil {
-			t.add(kind, step{name: kind.String(), rule: rule})
+			t.add(kind, step{kind.String(), rule, BasisKind})
 		}
 	}
 }
@@ -150,7 +151,7 @@ func (r *Rules) Compute(obj *unstructured.Unstructured, now time.Time) (result R
 	o := Object{waitForJobs: r.waitForJobs}
 	o.read(obj.Object, now)
 	if !r.decide(&o, &result) {
-		result = current
+		result = nothingSaid
 	}
 	result.skipped = o.skipped
 	return result
@@ -174,6 +175,7 @@ func (r *Rules) decide(o *Object, verdict *Result) (decided bool) {
 		return true
 	}
 	if r.standard && standardRule(o, verdict) {
+		verdict.Basis = BasisKind
 		return true
 	}
 	for steps := range r.wildcards(o) {
@@ -201,6 +203,7 @@ func firstOpinion(steps []step, o *Object, verdict *Result) (decided bool) {
 	for i := range steps {
 		if result, ok := steps[i].rule(*o); ok {
 			*verdict = result
+			verdict.restOn(steps[i].basis)
 			return true
 		}
 	}
@@ -243,7 +246,7 @@ func (r *Rules) steps(o *Object) []step {
 		steps = append(steps, step{o.groupKind().String(), func(o Object) (r Result, ok bool) {
 			ok = standardRule(&o, &r)
 			return r, ok
-		}})
+		}, BasisKind})
 	}
 	for wildcard := range r.wildcards(o) {
 		steps = append(steps, wildcard...)
