@@ -38,9 +38,9 @@ func (r *Rules) Explain(obj *unstructured.Unstructured, now time.Time) Explanati
 	if obj == nil || obj.Object == nil {
 		return Explanation{Result: r.Compute(obj, now)}
 	}
-	o := Object{waitForJobs: r.waitForJobs}
-	o.read(obj.Object, now)
-	e := Explanation{Result: nothingSaid, Skipped: skippedPaths(o.conditions)}
+	var o Object
+	r.read(&o, obj.Object, now)
+	e := Explanation{Result: nothingSaid, Skipped: skippedPaths(&o)}
 	for _, s := range r.steps(&o) {
 		o.trace = &trace{}
 		result, decided := s.rule(o)
@@ -51,11 +51,15 @@ func (r *Rules) Explain(obj *unstructured.Unstructured, now time.Time) Explanati
 			break
 		}
 	}
-	e.Result.skipped = o.skipped
+	e.Result.note(&o)
 	return e
 }
 
-func skippedPaths(conditions []any) (paths []string) {
+func skippedPaths(o *Object) (paths []string) {
+	if o.skipped == skippedGeneration {
+		paths = append(paths, generationPath)
+	}
+	conditions, _ := object.ToSlice(o.status["conditions"])
 	for i, item := range conditions {
 		if _, ok := viewOf(item); !ok && item != nil {
 			paths = append(paths, indexPath(i))

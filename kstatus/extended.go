@@ -19,9 +19,9 @@ import (
 //   - extended_builtin.go, extended_pod.go: built-in kinds
 //   - kinds_….go: custom resources, a table for each subject
 var extended = (&Rules{
-	before: extendedBefore, standard: true, after: extendedAfter, waitForJobs: true, combine: failAndExplain,
+	before: extendedBefore, standard: true, after: extendedAfter, waitForJobs: true, distinct: true, combine: failAndExplain,
 }).extendedBy(
-	reporting(join(argo, batch, certManager, cloud, clusters, data, flux, kruise, network, platform, workloads)),
+	reporting(join(argo, batch, certManager, cloud, clusters, data, flux, kruise, network, operators, platform, workloads)),
 ).extendedBy(join(builtinWorkloads, builtinOthers, reporters))
 
 // Extended returns the rules that are right more often than upstream. They differ from [Standard]
@@ -155,6 +155,9 @@ func unclear(o Object) (Result, bool) {
 	}
 	if isStatusless(&o) {
 		return current.on(BasisKind), true
+	}
+	if r, ok := o.allClear(); ok {
+		return r, true
 	}
 	r := inProgress("StatusUnclear", unclearMessage, "status")
 	created := o.created()

@@ -42,6 +42,9 @@ func deploymentExtended(o Object) (Result, bool) {
 	}
 	wanted, replicas := o.wantedReplicas(), o.count("replicas")
 	updated, ready, available := o.count("updatedReplicas"), o.count("readyReplicas"), o.count("availableReplicas")
+	if observed, told := o.Int("status", "observedGeneration"); told && observed > 0 && wanted == 0 && replicas == 0 {
+		return deploymentAvailable(0), true
+	}
 	if _, yes := o.find("Available", "True", ""); yes && wanted == replicas && min(updated, ready, available) >= wanted {
 		return deploymentAvailable(replicas), true
 	}

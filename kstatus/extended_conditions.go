@@ -397,6 +397,35 @@ func (s *conditionSummary) isUndisputed() bool {
 	return !s.loose && !s.reconciled && s.first[failedEffect] == 0 && s.first[partFailedEffect] == 0 && s.first[missingEffect] == 0
 }
 
+// allClear is the verdict on conditions that name only what can go wrong or be under way, if none of
+// them holds: an API with no other conditions says nothing more when all is well. A young object may
+// get others yet.
+func (o *Object) allClear() (Result, bool) {
+	first := 0
+	for i, item := range o.conditions {
+		c, ok := viewOf(item)
+		if !ok || c.isAugmented() {
+			continue
+		}
+		switch r := roleOf(c.kind); {
+		case r != errorRole && r != progressRole && r != notReadyRole, c.status != "False":
+			return Result{}, false
+		case r == errorRole && first == 0:
+			first = i + 1
+		}
+	}
+	if first == 0 || words.RunsToEnd(o.kind) {
+		return Result{}, false
+	}
+	c, _ := readCondition(o.conditions[first-1])
+	if left := o.created().Add(reportGrace).Sub(o.now); left > 0 {
+		r := inProgress("StatusUnclear", unclearMessage, "status")
+		r.RecheckAfter = left
+		return r, true
+	}
+	return Current.From(c), true
+}
+
 // isOnlySteps reports whether the conditions only say that steps are done. Whether more are to come
 // is then for other fields to say.
 func (s *conditionSummary) isOnlySteps() bool {

@@ -2,6 +2,7 @@ package kstatus
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/kstatus/internal/words"
@@ -32,7 +33,7 @@ func statusFields(o Object) (Result, bool) {
 // worstSource returns the worst verdict of the fields other than conditions.
 func (o *Object) worstSource() (worst Result, found bool) {
 	present := o.scanStatus()
-	for source := conditionLists; source <= counts; source <<= 1 {
+	for source := conditionLists; source <= pairs; source <<= 1 {
 		if present.sources&source == 0 {
 			continue
 		}
@@ -55,6 +56,7 @@ const (
 	phases                            // a text such as phase: Running
 	boolFields                        // one of boolFieldNames
 	counts                            // one of countFields
+	pairs                             // counts such as readyMembers next to members
 )
 
 // A statusScan is what one pass over a status finds: the sources that may be present, and the phase
@@ -69,6 +71,9 @@ func (o *Object) scanStatus() (s statusScan) {
 	for field, v := range o.status {
 		switch text := v.(type) {
 		case nil, int64, float64:
+			if words.IsReadyCount(field) {
+				s.sources |= pairs
+			}
 		case bool:
 			s.sources |= boolFields
 		case string:
@@ -81,7 +86,7 @@ func (o *Object) scanStatus() (s statusScan) {
 				s.sources |= conditionLists | listedPhases
 			}
 		default: // a map, or a type that only some decoders produce
-			s.sources |= conditionLists | mapConditions | mapCounts
+			s.sources |= conditionLists | mapConditions | mapCounts | pairs
 			s.addPhases(o, field, v, phaseDepth)
 		}
 		if slices.Contains(errorFieldNames[:], field) {
@@ -110,6 +115,8 @@ func (o *Object) readSource(s source, scan *statusScan) (Result, bool) {
 		return o.phaseResult(scan), true
 	case boolFields:
 		return boolField(o)
+	case pairs:
+		return o.pairedCounts(o.status, "status", pairDepth)
 	default:
 		return replicas(o)
 	}
@@ -405,9 +412,17 @@ func phaseReason(s Status, phase string) string {
 	case s == Current:
 		return ""
 	case words.IsOne(phase):
-		return phase
+		return capitalized(phase)
 	}
 	return string(s)
+}
+
+// capitalized returns a word that begins with a capital, as reasons do.
+func capitalized(word string) string {
+	if word == "" || word[0] < 'a' || word[0] > 'z' {
+		return word
+	}
+	return strings.ToUpper(word[:1]) + word[1:]
 }
 
 // phaseMessage is the message of the status, or else the phase.

@@ -98,7 +98,6 @@ var reporters = kindTable{
 	"*.core.humio.com":         reported,
 	"*.k8s.keycloak.org":       reported,
 	"*.k8s.mariadb.com":        reported,
-	"*.chaos-mesh.org":         reported,
 	"*.provisioning.cattle.io": reported,
 	"ServiceInstance,ServiceBinding.services.cloud.sap.com":                                     reported,
 	"PostgresCluster.postgres-operator.crunchydata.com":                                         reported,

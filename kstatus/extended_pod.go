@@ -12,6 +12,8 @@ func podExtended(o Object) (Result, bool) {
 	switch phase {
 	case "Failed":
 		return Failed.because("PodFailed", o.phaseMessage("phase", phase)).At("status.phase").terminal(), true
+	case "Unknown": // the node does not answer, and may again
+		return inProgress("PodUnknown", text("The state of the Pod is not known"), "status.phase"), true
 	case "Pending", "Running":
 	default:
 		return Result{}, false

@@ -30,7 +30,7 @@ type Result struct {
 	message message
 	path    string // the field that decided
 	item    string // the list element at path (its type or name), or the map field; "": path itself
-	skipped int32  // 1 + index of the first condition that could not be read; 0: none
+	skipped int32  // 1 + index of the first condition that could not be read; 0: none; or skippedGeneration
 
 	// conditionText: the condition of this result has the first argument of message for its
 	// message, not the formatted text.
@@ -70,11 +70,19 @@ func elementPath(list, key, value string) string {
 
 func conditionPath(kind string) string { return elementPath("status.conditions", "type", kind) }
 
-// Skipped returns the path of the first condition that could not be read and was therefore ignored,
-// "" if all could be read.
+// skippedGeneration stands for an observedGeneration that is no number.
+const skippedGeneration = -1
+
+const generationPath = "status.observedGeneration"
+
+// Skipped returns the path of what could not be read and was therefore ignored: an
+// observedGeneration that is no number, or else the first such condition; "" if all could be read.
 func (r Result) Skipped() string {
-	if r.skipped == 0 {
+	switch r.skipped {
+	case 0:
 		return ""
+	case skippedGeneration:
+		return generationPath
 	}
 	return indexPath(int(r.skipped - 1))
 }

@@ -32,6 +32,7 @@ type Rules struct {
 	after       []step        // tried last
 	waitForJobs bool          // a running Job is InProgress
 	noWait      bool          // see [Rules.HonorNoWait]
+	distinct    bool          // of several conditions of one type, the worst counts; upstream takes the first
 	combine     combineFailed // how children change the verdict on their owner
 }
 
@@ -148,13 +149,31 @@ func (r *Rules) Compute(obj *unstructured.Unstructured, now time.Time) (result R
 	if obj == nil || obj.Object == nil {
 		return Unknown.Because("NoObject", "There is no object")
 	}
-	o := Object{waitForJobs: r.waitForJobs}
-	o.read(obj.Object, now)
+	var o Object
+	r.read(&o, obj.Object, now)
 	if !r.decide(&o, &result) {
 		result = nothingSaid
 	}
-	result.skipped = o.skipped
+	result.note(&o)
 	return result
+}
+
+// read fills a zero Object for these rules.
+func (r *Rules) read(o *Object, fields map[string]any, now time.Time) {
+	o.waitForJobs = r.waitForJobs
+	o.read(fields, now)
+	if r.distinct {
+		o.dropDuplicates()
+	}
+}
+
+// note stores what could not be read. If that is the observedGeneration, nobody knows which spec the
+// status is about.
+func (r *Result) note(o *Object) {
+	r.skipped = o.skipped
+	if o.skipped == skippedGeneration && r.Basis > BasisWords {
+		r.Basis = BasisWords
+	}
 }
 
 // decide stores the verdict of the first rule that has an opinion. It does not return the verdict

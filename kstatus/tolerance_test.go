@@ -37,9 +37,9 @@ func TestTolerance(t *testing.T) {
 		},
 		"generation": {
 			{widget(fields{"generation": nil}, fields{"observedGeneration": int64(1)}), "Current: Resource is current"},
-			{widget(fields{"generation": int64(1)}, fields{"observedGeneration": "f00"}), "Current: Resource is current"},
-			{widget(fields{"generation": int64(1)}, fields{"observedGeneration": 0.5}), "Current: Resource is current"},
-			{widget(fields{"generation": fields{}}, fields{"observedGeneration": fields{}}), "Current: Resource is current"},
+			{widget(fields{"generation": int64(1)}, fields{"observedGeneration": "f00"}), "Current: Resource is current skipped status.observedGeneration"},
+			{widget(fields{"generation": int64(1)}, fields{"observedGeneration": 0.5}), "Current: Resource is current skipped status.observedGeneration"},
+			{widget(fields{"generation": fields{}}, fields{"observedGeneration": fields{}}), "Current: Resource is current skipped status.observedGeneration"},
 		},
 		"null":     {{widget(fields{"deletionTimestamp": nil}, nil), "Current: Resource is current"}},
 		"deletion": {{widget(fields{"deletionTimestamp": 7}, nil), "Terminating: Resource scheduled for deletion (metadata.deletionTimestamp)"}},

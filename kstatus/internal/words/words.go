@@ -235,6 +235,35 @@ func IsNegated(phrase string) bool {
 	return rest != "" && Of(first) == Not
 }
 
+// LongestField is longer than any name of a field that [CountOfAll] shortens.
+const LongestField = 48
+
+// IsReadyCount reports whether a field of this name counts what is ready: readyMembers.
+func IsReadyCount(field string) bool { return readyPrefix(field) > 0 }
+
+// CountOfAll returns the name of the count of all that goes with the count of what is ready, in the
+// buffer: members for readyMembers. It is empty for other names.
+func CountOfAll(field string, buffer *[LongestField]byte) []byte {
+	n := readyPrefix(field)
+	if n == 0 || len(field)-n > len(buffer) {
+		return nil
+	}
+	name := buffer[:copy(buffer[:], field[n:])]
+	name[0] |= 0x20
+	return name
+}
+
+// readyPrefix returns the length of ready, available or healthy at the beginning of a name that goes
+// on with a noun, 0 for other names.
+func readyPrefix(field string) int {
+	for _, prefix := range [...]string{"ready", "available", "healthy"} {
+		if len(field) > len(prefix) && strings.HasPrefix(field, prefix) && isUpper(field[len(prefix)]) {
+			return len(prefix)
+		}
+	}
+	return 0
+}
+
 // IsOne reports whether a phrase is one word and nothing else.
 func IsOne(phrase string) bool {
 	word, rest := Cut(phrase)
