@@ -361,7 +361,7 @@ func (s *statusScan) addPhase(o *Object, field, phase string) {
 	if m == words.StepDone && (words.IsOfPart(phase) || words.IsBeginning(phase) && !words.IsSchedule(o.kind)) {
 		m = words.Busy
 	}
-	if words.IsJudgement(field) && words.IsNegated(phase) {
+	if words.IsJudgement(field) && words.IsNegated(phase) || m == words.None && words.IsWarning(phase) {
 		m = words.Bad
 	}
 	if m > s.meaning || m == s.meaning && m != words.None && field < s.field {

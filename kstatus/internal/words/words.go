@@ -264,6 +264,12 @@ func readyPrefix(field string) int {
 	return 0
 }
 
+// IsWarning reports whether a phase is a warning: what serves, but not as it should.
+func IsWarning(phase string) bool {
+	_, last := firstAndLast(phase)
+	return strings.EqualFold(last, "warning") || strings.EqualFold(last, "warn")
+}
+
 // IsOne reports whether a phrase is one word and nothing else.
 func IsOne(phrase string) bool {
 	word, rest := Cut(phrase)
