@@ -193,6 +193,10 @@ const stateDepth = 3
 // hasValue reports whether there is anything but empty maps, lists and strings in a value, and but
 // what happened last.
 func hasValue(v any) bool {
+	switch v.(type) {
+	case int64, float64, bool:
+		return true
+	}
 	if m, ok := mapOf(v); ok {
 		for key, inner := range m {
 			if !strings.HasPrefix(key, "last") && hasValue(inner) {

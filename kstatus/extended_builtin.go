@@ -132,7 +132,7 @@ func disruptionBudget(o Object) (Result, bool) {
 // builtinOthers are rules for the other built-in kinds.
 var builtinOthers = kindTable{
 	"Service.":               serviceExtended,
-	"PersistentVolumeClaim.": phaseTable{fatal: "Lost"}.at("status", "phase"),
+	"PersistentVolumeClaim.": either(phaseTable{fatal: "Lost"}.at("status", "phase"), pendingClaim),
 	"Namespace.": phaseTable{
 		current:    "Active",
 		inProgress: "Terminating",
@@ -160,6 +160,20 @@ func loadBalancer(o Object) (Result, bool) {
 		return inProgress("NoAddress", text("Waiting for an address of the load balancer"), "status.loadBalancer.ingress"), true
 	}
 	return Current.Because("", "Load balancer has an address").At("status.loadBalancer.ingress"), true
+}
+
+// pendingClaim says what a claim without a volume waits for.
+func pendingClaim(o Object) (Result, bool) {
+	if o.Text("status", "phase") != "Pending" {
+		return Result{}, false
+	}
+	m := text("Waiting for a volume; the claim names no StorageClass")
+	if volume := o.Text("spec", "volumeName"); volume != "" {
+		m = withWords("Waiting for volume %s", volume)
+	} else if class := o.Text("spec", "storageClassName"); class != "" {
+		m = withWords("Waiting for a volume of StorageClass %s", class)
+	}
+	return inProgress("NotBound", m, "status.phase"), true
 }
 
 // resourceClaim is Current once devices are allocated, which happens with the first Pod that uses

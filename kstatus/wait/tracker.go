@@ -135,6 +135,10 @@ func (t *tracker) found(o observation, now time.Time) {
 		r.round = o.round
 	}
 	own := t.definitions.refine(o.obj, t.options.Rules.Compute(o.obj, now))
+	if owner := r.owner; owner != nil && own.Status == kstatus.Failed && owner.refs.UID == o.obj.GetUID() {
+		children, _ := owner.children() // they may say why it has failed
+		own = t.options.Rules.Combine(t.states[i].Ref.Kind.GroupKind(), own, children)
+	}
 	if own.Status != kstatus.Terminating || t.states[i].UID != o.obj.GetUID() {
 		r.finished = finished(o.obj, own)
 	}
