@@ -314,7 +314,8 @@ var pastWords = map[string]bool{
 // meaning itself.
 func NamesState(field string) bool {
 	for word, rest := Cut(field); word != ""; word, rest = Cut(rest) {
-		if Of(word) != None || len(word) <= longestWord && stateWords[strings.ToLower(word)] {
+		var buffer [longestWord]byte
+		if Of(word) != None || stateWords[string(lowered(word, &buffer))] {
 			return true
 		}
 	}
