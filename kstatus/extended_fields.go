@@ -157,12 +157,23 @@ func failedElement(list []any) (name, phase string, failed bool) {
 
 var phaseFieldNames = [...]string{"phase", "state", "status", "health"}
 
-// isWorse orders verdicts on parts of one object.
+// isWorse orders verdicts on parts of one object. Of equally bad ones that with the weaker basis
+// counts.
 func (r Result) isWorse(than Result) bool {
 	if r.Status != than.Status {
 		return badness[r.Status] > badness[than.Status]
 	}
-	return r.Suspended && !than.Suspended
+	switch {
+	case r.Suspended != than.Suspended:
+		return r.Suspended
+	case r.Terminal != than.Terminal:
+		return r.Terminal
+	case r.RecheckAfter != than.RecheckAfter:
+		return sooner(r.RecheckAfter, than.RecheckAfter) == r.RecheckAfter
+	}
+	r.restOn(BasisWords)
+	than.restOn(BasisWords)
+	return r.Basis < than.Basis
 }
 
 var badness = map[Status]int{Current: 1, InProgress: 2, Failed: 3}
