@@ -51,8 +51,22 @@ func (r *Rules) Explain(obj *unstructured.Unstructured, now time.Time) Explanati
 			break
 		}
 	}
+	if d := r.definitionOf(&o); d != nil {
+		o.trace = &trace{}
+		if d.refine(&o, &e.Result) {
+			e.refinedBy(Step{Rule: "definition", Seen: o.trace.seen, Decided: true})
+		}
+	}
 	e.Result.note(&o)
 	return e
+}
+
+// refinedBy adds a step that has changed the verdict of the one before.
+func (e *Explanation) refinedBy(s Step) {
+	for i := range e.Steps {
+		e.Steps[i].Decided = false
+	}
+	e.Steps = append(e.Steps, s)
 }
 
 func skippedPaths(o *Object) (paths []string) {
@@ -68,12 +82,13 @@ func skippedPaths(o *Object) (paths []string) {
 	return paths
 }
 
-// String returns the result on the first line, then a line for each step: "*" if it decided, the
+// String returns the result on the first line, its basis on the second, then a line for each step: "*" if it decided, the
 // name of the rule, and the fields that it read. Control characters are escaped, and long texts are
 // cut.
 func (e Explanation) String() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, e.Result)
+	fmt.Fprintln(&b, "  basis:", e.Result.Basis)
 	for _, s := range e.Steps {
 		decided := " "
 		if s.Decided {

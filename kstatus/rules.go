@@ -32,6 +32,7 @@ type Rules struct {
 	after       []step        // tried last
 	waitForJobs bool          // a running Job is InProgress
 	noWait      bool          // see [Rules.HonorNoWait]
+	definitions map[schema.GroupVersionKind]*definition
 	distinct    bool          // of several conditions of one type, the worst counts; upstream takes the first
 	combine     combineFailed // how children change the verdict on their owner
 }
@@ -153,6 +154,9 @@ func (r *Rules) Compute(obj *unstructured.Unstructured, now time.Time) (result R
 	r.read(&o, obj.Object, now)
 	if !r.decide(&o, &result) {
 		result = nothingSaid
+	}
+	if d := r.definitionOf(&o); d != nil {
+		d.refine(&o, &result)
 	}
 	result.note(&o)
 	return result

@@ -134,7 +134,7 @@ func (t *tracker) found(o observation, now time.Time) {
 	if o.round != 0 {
 		r.round = o.round
 	}
-	own := t.definitions.refine(o.obj, t.options.Rules.Compute(o.obj, now))
+	own := t.compute(o.obj, now)
 	if owner := r.owner; owner != nil && own.Status == kstatus.Failed && owner.refs.UID == o.obj.GetUID() {
 		children, _ := owner.children() // they may say why it has failed
 		own = t.options.Rules.Combine(t.states[i].Ref.Kind.GroupKind(), own, children)
