@@ -21,7 +21,7 @@ import (
 var extended = (&Rules{
 	before: extendedBefore, standard: true, after: extendedAfter, waitForJobs: true, distinct: true, combine: failAndExplain,
 }).extendedBy(
-	reporting(join(argo, batch, certManager, cloud, clusters, data, flux, kruise, network, operators, platform, workloads)),
+	reporting(join(customTables()...)),
 ).extendedBy(join(builtinWorkloads, builtinOthers, reporters))
 
 // Extended returns the rules that are right more often than upstream. They differ from [Standard]

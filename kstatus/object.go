@@ -239,6 +239,7 @@ func (o *Object) fresh(kind string) (conditionView, bool) {
 		o.recordCondition(c.kind, c.status)
 		return c, !c.isOutdated(o.generation())
 	}
+	o.recordCondition(kind, "")
 	return conditionView{}, false
 }
 

@@ -25,13 +25,13 @@ type Rule func(Object) (Result, bool)
 //
 // Rules are immutable and safe for concurrent use.
 type Rules struct {
-	before      []step        // tried only if [Object.needsGeneralRules]
-	given       []table       // of With, those of the last call first
-	table                     // of the profile
-	standard    bool          // upstream's rules for built-in kinds follow those of table.kinds
-	after       []step        // tried last
-	waitForJobs bool          // a running Job is InProgress
-	noWait      bool          // see [Rules.HonorNoWait]
+	before      []step  // tried only if [Object.needsGeneralRules]
+	given       []table // of With, those of the last call first
+	table               // of the profile
+	standard    bool    // upstream's rules for built-in kinds follow those of table.kinds
+	after       []step  // tried last
+	waitForJobs bool    // a running Job is InProgress
+	noWait      bool    // see [Rules.HonorNoWait]
 	definitions map[schema.GroupVersionKind]*definition
 	distinct    bool          // of several conditions of one type, the worst counts; upstream takes the first
 	combine     combineFailed // how children change the verdict on their owner
@@ -92,14 +92,19 @@ func (r *Rules) With(rules map[schema.GroupKind]Rule) *Rules {
 // equally specific.
 func (r *Rules) extendedBy(rules map[schema.GroupKind]Rule) *Rules {
 	out := *r
-	out.table = newTable()
-	maps.Copy(out.kinds, r.kinds)
-	maps.Copy(out.groups, r.groups)
-	for suffix, kinds := range r.suffixes {
-		out.suffixes[suffix] = maps.Clone(kinds)
-	}
+	out.table = r.table.clone()
 	out.addAll(rules)
 	return &out
+}
+
+func (t *table) clone() table {
+	out := newTable()
+	maps.Copy(out.kinds, t.kinds)
+	maps.Copy(out.groups, t.groups)
+	for suffix, kinds := range t.suffixes {
+		out.suffixes[suffix] = maps.Clone(kinds)
+	}
+	return out
 }
 
 func newTable() table {
