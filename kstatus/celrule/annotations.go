@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
@@ -51,12 +50,13 @@ func Annotated(rules *kstatus.Rules) *kstatus.Rules {
 func DefinitionRules(definitions ...*unstructured.Unstructured) (Rules, error) {
 	out, errs := Rules{}, Errors(nil)
 	for _, crd := range definitions {
-		spec, annotated := specOf(crd.Object)
+		annotations, _, _ := unstructured.NestedMap(crd.Object, "metadata", "annotations")
+		spec, annotated := specOf(annotations)
 		if !annotated {
 			continue
 		}
-		spec.Group, _ = object.String(crd.Object, "spec", "group")
-		spec.Kind, _ = object.String(crd.Object, "spec", "names", "kind")
+		spec.Group, _, _ = unstructured.NestedString(crd.Object, "spec", "group")
+		spec.Kind, _, _ = unstructured.NestedString(crd.Object, "spec", "names", "kind")
 		rules, faults := compileAnnotations(spec)
 		for _, f := range faults {
 			errs = append(errs, &Error{Path: crd.GetName() + ": " + f.Path, Err: f.Err})
@@ -71,12 +71,8 @@ func DefinitionRules(definitions ...*unstructured.Unstructured) (Rules, error) {
 	return out, nil
 }
 
-// specOf reads the annotations of an object, false if it has none of them.
-func specOf(fields map[string]any) (spec Spec, annotated bool) {
-	annotations, _ := object.Map(fields, "metadata", "annotations")
-	if len(annotations) == 0 {
-		return Spec{}, false
-	}
+// specOf reads annotations, false if none of them is about readiness.
+func specOf(annotations map[string]any) (spec Spec, annotated bool) {
 	for _, a := range annotationFields {
 		if expression, ok := annotations[a.key].(string); ok {
 			a.set(&spec, expression)
@@ -108,7 +104,7 @@ type annotated struct {
 }
 
 func (a *annotated) judge(o kstatus.Object) (kstatus.Result, bool) {
-	spec, ok := specOf(o.Fields())
+	spec, ok := specOf(o.Map("metadata", "annotations"))
 	if !ok {
 		return kstatus.Result{}, false
 	}
