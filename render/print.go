@@ -7,7 +7,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// print writes a text as text/template does: nothing is not written.
+// print writes a text as text/template does. An empty text is not written.
 func (s *state) print(text string) {
 	if text != "" {
 		s.out = append(s.out, text...)
