@@ -150,8 +150,8 @@ func TestRestartDrawsAnew(t *testing.T) {
 	requireChance(t, "observed again after Forget", forgotten, 1./16, 3./16, 3./16, 9./16)
 }
 
-// TestRestartRepeatsNoSequence: an object that Stages play on for ever does not repeat after a
-// restart what it drew since the program was started first.
+// TestRestartRepeatsNoSequence: Stages play on an object without end. After a restart of the
+// program the object does not repeat its earlier draws.
 func TestRestartRepeatsNoSequence(t *testing.T) {
 	set := compile(t, stageYAML("beat", "  selector: {}\n  delay: {durationMilliseconds: 1000, jitterDurationMilliseconds: 2000}"))
 	obj := newPod("web", "")

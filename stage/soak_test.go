@@ -21,9 +21,10 @@ import (
 
 var soakPods = flag.Int("soak", 0, "play the life of so many pods in TestSoak")
 
-// TestSoak prints what the whole life of many pods costs on one core: `make soak`, which collects
-// no garbage before there is none of the memory left that it is given (GOGC=off, GOMEMLIMIT). A
-// simulation has the machine to itself, and at the default the collector takes a third of the time.
+// TestSoak prints the cost of the whole life of many pods on one core. `make soak` runs it with
+// GOGC=off and GOMEMLIMIT, so that garbage is collected only when the memory is used up. A
+// simulation has the machine to itself, and with the default the collector takes a third of the
+// time.
 func TestSoak(t *testing.T) {
 	if *soakPods == 0 {
 		t.Skip("a long run: make soak, or -soak N")
