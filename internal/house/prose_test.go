@@ -55,7 +55,7 @@ var avoidedWords = []avoided{
 }
 
 // british are spellings that are not American.
-var british = regexp.MustCompile(`(?i)\b\w*(colour|behaviour|favour|honour|neighbour|labour|centre|licence|analyse|serialis|recognis|normalis|initialis|optimis|synchronis|summaris|organis|cancell?ation of|judgement|grey)\w*\b`)
+var british = regexp.MustCompile(`(?i)\b\w*(colour|behaviour|favour|honour|neighbour|labour|centre|licence|analyse|serialis|recognis|normalis|initialis|optimis(?:e|ing|ation)|synchronis|summaris|organis|cancell?ation of|judgement|grey)\w*\b`)
 
 // proseLater are directories whose prose their own issues write again.
 var proseLater = []string{"staged", "examples/rollout", "stage/lab/hunt", "stage/lab/apiserver"}

@@ -51,8 +51,8 @@ func options(policy metav1.DeletionPropagation) metav1.DeleteOptions {
 	return metav1.DeleteOptions{PropagationPolicy: &policy}
 }
 
-// family creates an owner a with a blocking dependent b, which owns c, and a dependent d that has
-// another owner, too.
+// family creates an owner a with two dependents. b blocks the deletion of a and owns c. d also has
+// another owner.
 func family(t *testing.T, c *memory.Cluster) {
 	a, other := create(t, c, object(configMaps, "a")), create(t, c, object(configMaps, "other"))
 	b := create(t, c, owned(object(configMaps, "b"), a))
