@@ -93,7 +93,7 @@ func (c *Cluster) TrackFields() {
 	c.tracks = true
 }
 
-// Now returns the time of the cluster's clock, with the precision of a creationTimestamp.
+// Now returns the time of the cluster's clock, the same that objects created now get.
 func (c *Cluster) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -174,8 +174,8 @@ func (c *Cluster) stored() (objs []*unstructured.Unstructured) {
 	return objs
 }
 
-// unpacked returns the object of a record for a reader. It takes the lock for writing if it must
-// unpack the object, because unpacking changes the record.
+// unpacked returns the object of a record for a reader. It takes the lock for writing, because
+// unpacking changes the record.
 func (c *Cluster) unpacked(r *record) *unstructured.Unstructured {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -166,7 +166,7 @@ func isBlocking(ref any) bool {
 	return blocks
 }
 
-// withoutBlocking returns the references with blockOwnerDeletion removed.
+// withoutBlocking returns the references with blockOwnerDeletion set to false.
 func withoutBlocking(refs []any) []any {
 	out := slices.Clone(refs)
 	for i, ref := range refs {

@@ -126,8 +126,8 @@ func TestAPlayIsFinishedWithItsOwnSet(t *testing.T) {
 	}
 }
 
-// TestTheNewEnvLearns holds that addresses that pods have are not given again by the Env of a new
-// Set, nor nodes forgotten.
+// TestTheNewEnvLearns checks that the Env of a new Set knows the nodes, and does not give an
+// address that a pod already has.
 func TestTheNewEnvLearns(t *testing.T) {
 	addressed := phased("address", "Pending", "  next: {statusTemplate: \"phase: Running\\npodIP: {{ PodIPWith .spec.nodeName false .metadata.uid .metadata.name .metadata.namespace }}\"}")
 	fresh := func() *stage.Set {
