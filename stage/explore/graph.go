@@ -79,8 +79,8 @@ type Transition struct {
 	Action   string    // of the user; actions count neither for times nor for chances
 	// Weight is that of the Stage; -1 if it has none.
 	Weight int64
-	// Chance is the probability of the Stage among those that match the object, in (0, 1]; 0 for an
-	// action.
+	// Chance is the probability that the Stage is chosen among the matching Stages, in (0, 1]; 0
+	// for an action.
 	Chance float64
 	// Delay is the time since the object entered the Stage. That was when the State was entered, or
 	// earlier if another object changed since. A negative delay means at once.

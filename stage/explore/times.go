@@ -35,14 +35,14 @@ type Times struct {
 	// Unknown.
 	Reach float64
 	// Unknown is the share of the runs that leave the explored States, or that are ended after
-	// 100,000 transitions or a century. They may or may not reach the target.
+	// 100,000 transitions or a century. It is unknown whether they reach the target.
 	Unknown float64
 	// Min and Max bound the time of all runs that reach the target. Max is -1 if there is no bound.
 	// If delays of several objects run at the same time, they are the extremes of the samples.
 	Min, Max time.Duration
-	// Mean is that of the runs that reach the target.
+	// Mean is the mean time of the runs that reach the target.
 	Mean time.Duration
-	// Samples is how many runs were simulated; 0: the times were computed by convolution.
+	// Samples is the number of simulated runs; 0 if the times were computed by convolution.
 	Samples int
 	// Grid and Error describe the convolution; they are 0 if the runs were sampled.
 	Grid, Error time.Duration
@@ -70,7 +70,7 @@ var errNoState = errors.New("explore: no such state")
 
 // TimeTo computes how long Stages take from a State to the first State that meets the target.
 // Actions are left out: to measure the time after one, set TimeOptions.From to the State to which
-// it leads. The error is that of a State which the graph does not have.
+// it leads. The error is about a State that the graph does not have.
 func (g *Graph) TimeTo(target Target, o TimeOptions) (*Times, error) {
 	if o.From < 0 || o.From >= len(g.States) || o.Samples < 0 {
 		return nil, fmt.Errorf("%w: %d", errNoState, o.From)

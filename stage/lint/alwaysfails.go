@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// alwaysFails finds expressions that fail whatever the object is, such as jq that assigns to a
-// function, as .status.conditions.[type="Ready"] does, where a comparison is meant.
+// alwaysFails finds expressions that fail on every object. An example is jq that assigns to a
+// function instead of comparing: .status.conditions.[type="Ready"].
 func alwaysFails(s *checkedStage) []fault {
 	var faults []fault
 	for _, r := range s.requirements {
@@ -78,7 +78,7 @@ func (e expression) consequence() string {
 	}
 }
 
-// assignedIn is the name of a function that jq assigns to; "" if there is none.
+// assignedIn returns the name of a function that jq assigns to; "" without an assignment.
 func assignedIn(e expression) string {
 	if e.cel {
 		return ""
@@ -90,8 +90,8 @@ func assignedIn(e expression) string {
 	return assignedFunction(q)
 }
 
-// assignedFunction is the name of a function without arguments that a program assigns to; "" if
-// there is none.
+// assignedFunction returns the name of a function without arguments that a program assigns to; ""
+// without such an assignment.
 func assignedFunction(q *gojq.Query) string {
 	if q == nil {
 		return ""

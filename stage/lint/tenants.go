@@ -67,8 +67,9 @@ func hasKey[K comparable, V any](m map[K]V, k K) bool {
 	return ok
 }
 
-// withChosen returns a copy of obj with a text in a field that users choose: one of spec, an
-// annotation or a label. It is nil for other fields, and for those that hold something else.
+// withChosen returns a copy of obj with a text in a field that users choose: a field of spec, an
+// annotation or a label. It returns nil for other fields, and for fields whose value is not a
+// string.
 func withChosen(r fieldRead, obj *unstructured.Unstructured, value string) *unstructured.Unstructured {
 	names := r.fields()
 	chosen := len(names) > 1 && names[0] == "spec" || len(names) == 3 && names[0] == "metadata" && (names[1] == "labels" || names[1] == "annotations")

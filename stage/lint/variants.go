@@ -114,15 +114,16 @@ func (e expression) alone() *v1alpha1.StageSelector {
 	return &v1alpha1.StageSelector{MatchExpressions: []v1alpha1.MatchExpression{m}}
 }
 
-// raises finds jq that may fail on purpose. inconclusive are the errors about missing fields, and
-// about limits.
+// raises matches jq that can fail intentionally. inconclusive matches errors about missing fields
+// and about limits.
 var (
 	raises       = regexp.MustCompile(`\b(error|halt|halt_error)\b`)
 	inconclusive = regexp.MustCompile(`\bnull\b|no such (key|attribute|field)|undeclared|out of bounds|exceeded|limit`)
 )
 
-// Limits of the search for expressions that always fail: how many objects are evaluated for a kind,
-// and the steps of each evaluation. Expressions beyond are taken for good ones.
+// Limits of the search for expressions that always fail: the number of objects that are evaluated
+// for a kind, and the steps of each evaluation. An expression that exceeds them is treated as
+// correct.
 const (
 	maxVariants  = 5_000
 	variantSteps = 2_000
@@ -151,7 +152,7 @@ func textsIn(text string) []string {
 	return texts
 }
 
-// valuesFor are values of each type, and those that the expression may compare with.
+// valuesFor returns values of each type, and the values that the expression might compare with.
 func valuesFor(text string) []any {
 	values := []any{"probe", "7", "1m", "true", "{}", now.Add(time.Hour).Format(time.RFC3339), int64(7), 0.5, true}
 	for _, t := range textsIn(text) {

@@ -154,8 +154,8 @@ func (s *story) stages() []stage.Source {
 	return slices.Concat(s.options.Stages, s.sources)
 }
 
-// definitions are the CustomResourceDefinitions in all files of the story and beside the Stages of
-// the options.
+// definitions are the CustomResourceDefinitions in all files of the story and in the sources of the
+// options.
 func (s *story) definitions() (crds []*unstructured.Unstructured) {
 	var objs []*unstructured.Unstructured
 	for _, source := range s.options.Stages {
