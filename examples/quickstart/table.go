@@ -142,8 +142,8 @@ func summarize(p *pod) summary {
 	return s
 }
 
-// initContainers looks at init containers up to the first that keeps the other containers from
-// starting, and reports whether there is none.
+// initContainers reports whether no init container keeps the other containers from starting. It
+// reads init containers up to the first that does.
 func (s *summary) initContainers(p *pod) bool {
 	for i, c := range p.Status.InitContainerStatuses {
 		s.restarts.add(c)

@@ -81,7 +81,7 @@ func TestEvaluatesAsReference(t *testing.T) {
 	require.Greater(t, values, 100)
 }
 
-// calls are those that the grammar does not write: other types, optionals, indices, errors.
+// calls are the calls that the grammar does not produce: other types, optionals, indices, errors.
 var calls = []string{
 	`timestamp("2026-11-20T12:00:00Z").getHours("+02:00")`, `timestamp("2026-11-20T12:00:00Z").getHours()`, `duration("90m").getMinutes()`,
 	`duration("90m") + timestamp("2026-11-20T12:00:00Z")`, `timestamp(self.ts).getFullYear()`, `timestamp(self.ts).getDayOfWeek("Asia/Shanghai")`,

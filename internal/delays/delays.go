@@ -1,7 +1,7 @@
-// Package delays computes how long an object stays before a Stage is played on it. It is what
-// package delay offers to everybody, with the expression.Compiler and expression.Scope that the
-// parts of a Stage share. It alone reads the fields of a StageDelay: others ask for a [Description]
-// of what a Stage says, or for an [Explanation] of what that means for an object.
+// Package delays computes how long a Stage waits before it is played on an object. Package delay is
+// its public form; here callers pass the expression.Compiler and expression.Scope that the parts of
+// a Stage share. Only this package reads the fields of a StageDelay. Other packages use a
+// [Description] of the text of a Stage, or an [Explanation] of the delay of an object.
 //
 // # Concurrency
 //
@@ -14,7 +14,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/expression"
 )
 
-// A Delay is a compiled StageDelay. The zero Delay is none.
+// A Delay is a compiled StageDelay. The zero Delay means no delay.
 type Delay struct {
 	given   bool
 	sources [parts]source
@@ -26,12 +26,12 @@ type Range struct {
 	Min, Max time.Duration
 }
 
-// An Explanation tells how a Range came about; delay.Explanation is its exported copy.
+// An Explanation tells where a Range comes from; delay.Explanation is its exported copy.
 type Explanation struct {
 	Range
 	// Base is the least delay without the jitter, and Jitter the value of the jitter, 0 without one.
 	Base, Jitter time.Duration
-	// Parts are those that the Stage gives, in the order in which they were evaluated.
+	// Parts are the given parts of the delay, in the order of evaluation.
 	Parts []Evaluation
 }
 
@@ -41,7 +41,7 @@ func (d *Delay) Range(s *expression.Scope) Range {
 	return rangeOf(&values)
 }
 
-// Explain is Range that tells where the bounds come from.
+// Explain returns the same as Range, and tells where the bounds come from.
 func (d *Delay) Explain(s *expression.Scope) Explanation {
 	values := d.evaluate(s)
 	return explanation(&values)

@@ -15,7 +15,7 @@ type source struct {
 	constant Evaluation
 }
 
-// An Evaluation tells how one part of a delay was found; delay.Evaluation is its exported copy.
+// An Evaluation tells where one part of a delay comes from; delay.Evaluation is its exported copy.
 type Evaluation struct {
 	Name    string
 	Meaning string

@@ -11,7 +11,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// functions are ours beside those of Quantity.
+// functions are our functions, except for Quantity.
 var functions = []googlecel.EnvOption{
 	googlecel.Function("UnixSecond",
 		googlecel.Overload("unix_second", []*types.Type{types.TimestampType}, types.DoubleType),

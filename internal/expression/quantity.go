@@ -72,7 +72,7 @@ func (q quantity) Weight() int {
 	return words * words / 16
 }
 
-// tooLong reports digits that nobody counts with: exact numbers of that size take for ever.
+// tooLong reports whether a text has too many digits: exact numbers of this size take too long.
 func tooLong(text string) bool {
 	_, exponent, _ := strings.Cut(strings.ToLower(text), "e")
 	return len(text) > 64 || len(exponent) > 4

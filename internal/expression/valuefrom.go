@@ -12,8 +12,8 @@ import (
 
 // A ValueFrom reads one value from an object. It is immutable and safe for concurrent use.
 type ValueFrom struct {
-	// Path is the field of the expression that counts, such as cel.expression, and Text its source;
-	// both are "" if there is none.
+	// Path is the field of the used expression, such as cel.expression, and Text is its source.
+	// Both are "" without an expression.
 	Path, Text string
 
 	jq  *jq.Program

@@ -106,8 +106,8 @@ func (p *plain) item(indent int) (any, bool) {
 	return p.node()
 }
 
-// below reads the collection on the lines after a key or dash; it is null if there is none. A
-// sequence may have the indentation of its key. A scalar on a line of its own is not plain.
+// below reads the collection on the lines after a key or dash; without lines the value is null. A
+// sequence can have the indentation of its key. A scalar on a separate line is not plain.
 func (p *plain) below(indent int, isKey bool) (any, bool) {
 	p.next()
 	if p.end || p.indent < indent || p.indent == indent && !(isKey && isItem(p.line)) {

@@ -57,9 +57,9 @@ func newSyntaxError(text string, err error) *SyntaxError {
 // Parser reads texts. The zero value is ready for use; it is not safe for concurrent use.
 type Parser struct{ strings stringTable }
 
-// Parse reads the first document of text; ok is false if there is none. A value of more than limit
-// bytes is an error (aliases can make a large value of a short text). Faults of the syntax are
-// *SyntaxError.
+// Parse reads the first document of text; ok is false without a document. A value of more than
+// limit bytes is an error, because aliases can make a large value from a short text. Syntax errors
+// are *SyntaxError.
 func (p *Parser) Parse(text string, limit int) (v any, ok bool, err error) {
 	if isBlank(text) {
 		return nil, false, nil
@@ -96,7 +96,7 @@ func decode(text string) (doc any, err error) {
 	return doc, err
 }
 
-// otherBreaks end a line of YAML, and with it a comment, beside the usual one.
+// otherBreaks are the characters other than "\n" that end a line of YAML, and so end a comment.
 const otherBreaks = "\r\u0085\u2028\u2029"
 
 // isBlank reports whether the text has nothing but space, comments and document markers.

@@ -37,7 +37,8 @@ var classes = func() (table [256]class) {
 	return table
 }()
 
-// scan returns the classes that all characters of s have, and those that any of them has.
+// scan returns the classes that all characters of s have, and the classes that at least one
+// character has.
 func scan(s string) (all, some class) {
 	all = ^class(0)
 	for i := range len(s) {

@@ -252,9 +252,9 @@ var refused = regexp.MustCompile(`cost limit exceeded|size limit exceeded|(step|
 // slowest is 100 ms on a machine that is twenty times slower than the one that this was written on.
 const slowest = 20 * 100 * time.Millisecond
 
-// TestHostileExpressions holds that no expression works long or fills the memory, wherever it
-// stands, within the default limits. What is asserted is that each is refused, which the charges
-// decide and not the machine, and how much memory it takes; the time is printed (-v).
+// TestHostileExpressions checks that with the default limits no expression in any place works long
+// or fills the memory. It asserts that each expression is refused, which does not depend on the
+// machine, and how much memory it takes. The time is printed (-v).
 func TestHostileExpressions(t *testing.T) {
 	obj := hostileObject()
 	for _, group := range []struct {

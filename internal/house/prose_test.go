@@ -29,7 +29,7 @@ var avoidedWords = []avoided{
 	{`\bas (those|that) of\b`, "begin at an earlier state, as those of API servers do", "like"},
 	{`\bof which\b`, "10,000 Pods, of which some wait", "two sentences"},
 	{`\bbut (for|that)\b`, "all is compared but for times", "except, however"},
-	{`\b(is|are|be) had\b`, "the hour was had in minutes", "is available, takes"},
+	{`\b(is|are|was|be) had\b`, "the hour was had in minutes", "is available, takes"},
 	{`\bon purpose\b`, "it differs on purpose", "intentionally"},
 	{`\bmay not\b`, "the root may not be shared", "must not, might not"},
 	{`\bbeside\b`, "beside the built-in kinds", "in addition to, next to, compared with"},

@@ -77,8 +77,8 @@ func shallowSize(v any) int {
 	return elementSize
 }
 
-// deepSize is the size of v with all that is in it. It stops counting soon after limit: sharing can
-// make a small value of gojq look larger than any memory.
+// deepSize returns the size of v with all its parts. It stops at a size above limit: because of
+// sharing, a small value of gojq can look larger than any memory.
 func deepSize(v any, limit int) int { return deepSizeWithin(v, limit, maxDepth) }
 
 func deepSizeWithin(v any, limit, depth int) int {

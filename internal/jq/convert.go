@@ -64,7 +64,7 @@ func numberToGojq(text json.Number) any {
 	return f
 }
 
-// fromGojq turns a value of gojq into one of ours: nil, bool, string, int64, float64, json.Number
+// fromGojq converts a value of gojq to our types: nil, bool, string, int64, float64, json.Number
 // for integers beyond int64, []any, map[string]any.
 func fromGojq(v any) any {
 	switch x := v.(type) {

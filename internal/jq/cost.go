@@ -138,11 +138,12 @@ func eventCost(b *budget, _, y any) int {
 	return pathCost(b, nil, event[0])
 }
 
-// guards are the functions that charge. Each takes the budget as its first argument: one with a
-// second returns that, one without its input, one with a third the list of the second and third,
-// which are operands, so that they vanish from the program they are put into. The budget is first
-// because gojq computes arguments from the last to the first, and code that it has optimised (such
-// as `if . then 1 else 2 end | 3`) may leave a value too many on the stack, below what follows.
+// guards are the functions that charge. Each takes the budget as its first argument. A guard
+// without further arguments returns its input, a guard with a second argument returns this
+// argument, and a guard with three arguments returns the list of the second and third, which are
+// operands. So a guard does not change the result of its program. The budget is first because gojq
+// computes arguments from the last to the first, and its optimized code (such as `if . then 1 else
+// 2 end | 3`) can leave an extra value on the stack, below the next ones.
 func guards() []gojq.CompilerOption {
 	options := []gojq.CompilerOption{gojq.WithVariables([]string{"$__budget", "$__now"})}
 	for name, c := range costs {

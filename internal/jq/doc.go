@@ -23,10 +23,11 @@
 //
 // # Compatibility
 //
-// The language is gojq's: its results, their order and the texts of errors. It differs on purpose:
+// Results, their order and the texts of errors are the same as gojq's. These differences are
+// intended:
 //
 //   - An int64 stays an int64; integers beyond that come out as json.Number.
-//   - env, $ENV, input, debug, halt and their like, modules, and names that begin with two
+//   - env, $ENV, input, debug, halt and similar functions, modules, and names that begin with two
 //     underscores are refused.
 //   - now is the time of the Input; localtime and strflocaltime work in UTC.
 //   - An interpolated string as an object key needs a value: {"a\(.b)": 1}, not {"a\(.b)"}.

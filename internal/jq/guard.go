@@ -201,7 +201,7 @@ func bind(source *gojq.Query, p *gojq.Pattern, body *gojq.Query) *gojq.Query {
 	return parenthesised(&gojq.Query{Left: source, Op: gojq.OpPipe, Patterns: []*gojq.Pattern{p}, Right: body})
 }
 
-// replace puts another expression in the place of q, which keeps its function definitions.
+// replace replaces the expression of q. The function definitions of q stay.
 func replace(q, with *gojq.Query) {
 	*q = gojq.Query{FuncDefs: q.FuncDefs, Term: with.Term}
 }

@@ -302,7 +302,7 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
-// requireInside holds that a fault is placed, and within the source.
+// requireInside requires that a fault has a place within the source.
 func requireInside(t *testing.T, source string, err error) {
 	t.Helper()
 	if err == nil {

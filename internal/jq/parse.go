@@ -60,9 +60,9 @@ func checkNames(source string, query *gojq.Query) error {
 	return nil
 }
 
-// offsetOf returns where a program first uses a name, -1 if that is not found. Texts, fields and
-// comments may hold the same letters: it is the name where another one in its place makes a program
-// of which isUsed holds.
+// offsetOf returns the offset at which a program first uses a name, or -1. Strings, fields and
+// comments can contain the same letters. An occurrence is the name if isUsed is true for the
+// program with another name at this place.
 func offsetOf(source, name string, isUsed func(changed *gojq.Query, other string) bool) int {
 	other := strings.Repeat("$", strings.Count(name, "$")) + "another_name"
 	for at := range len(source) {

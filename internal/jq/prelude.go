@@ -21,7 +21,7 @@ type prelude []*gojq.Query
 // LoadInitModules implements what gojq wants of a module loader.
 func (p prelude) LoadInitModules() ([]*gojq.Query, error) { return p, nil }
 
-// preludeFor returns the definitions for the functions that q calls, and for those that they call.
+// preludeFor returns the definitions of the functions that q calls, directly or indirectly.
 func preludeFor(q *gojq.Query) (prelude, error) {
 	needed := callsIn(q)
 	var p prelude

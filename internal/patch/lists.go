@@ -267,8 +267,8 @@ func (s Schema) inOrder(name string, order, patch []any) (string, error) {
 	return rule.key, nil
 }
 
-// keyed checks that every element is a map with the key or, if the key is "", that
-// none is a map or list. Elements with $patch do not count.
+// keyed checks that every element is a map with the key or, if the key is "", that no element is a
+// map or list. Elements with $patch do not count.
 func keyed(key string, lists ...[]any) error {
 	for _, v := range slices.Concat(lists...) {
 		m, isMap := v.(map[string]any)

@@ -23,9 +23,9 @@
 //
 // # Compatibility
 //
-// Results are those of the API server before it decodes them into Go types:
-// evanphx/json-patch v4 for JSON and merge patches, apimachinery's strategicpatch.
-// internal/dev/bench/patch compares them on random documents. On purpose:
+// Results are the same as the API server's before it decodes them into Go types: evanphx/json-patch
+// v4 for JSON and merge patches, apimachinery's strategicpatch. internal/dev/bench/patch compares
+// them on random documents. These differences are intended:
 //
 //	reference                                  here
 //	strategic: null and directives inside a    left out, as the decoding into Go

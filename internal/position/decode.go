@@ -104,8 +104,8 @@ func (d *decoder) unknown(path, name string, m map[string]any, fields map[string
 	return found, found.IsValid()
 }
 
-// meantField is the field that an unknown one was perhaps meant to be; "" if there is none. Of
-// several that begin with the name, the kind of the value tells which.
+// meantField returns the known field that an unknown field probably means; "" without one. If
+// several fields begin with the name, the kind of the value decides.
 func meantField(name string, value any, fields map[string]reflect.Value) string {
 	names := slices.Sorted(maps.Keys(fields))
 	near := Nearest(name, names)

@@ -27,8 +27,8 @@ type Document struct {
 	start Position // of text in the file
 	text  []byte
 	root  *yamlv3.Node // nil after Release
-	of    *Document    // of which it is a part; nil: of none
-	path  string       // in that
+	of    *Document    // the document that contains it; nil for a whole document
+	path  string       // in the containing document
 
 	once  sync.Once
 	keys  map[string]*yamlv3.Node // by path, filled by index
@@ -205,7 +205,7 @@ func (c chunk) firstColumn(n int) int {
 	return column
 }
 
-// Sub returns the part of the document at path, as a document of its own whose paths begin there.
+// Sub returns the part of the document at path, as a separate document whose paths begin there.
 func (d *Document) Sub(path string, value any) *Document {
 	return &Document{Value: value, file: d.file, start: d.start, text: d.text, of: d, path: path}
 }

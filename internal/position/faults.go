@@ -24,8 +24,8 @@ func Unwrapped[F error](faults []F) []error {
 	return errs
 }
 
-// MaxFaults is how many faults of a file are kept. The others are counted: a fault in each of many
-// lines makes a message that nobody reads, larger than its file.
+// MaxFaults is the largest number of faults of a file that are kept. Further faults are only
+// counted, because a fault in each of many lines would make a message larger than the file.
 const MaxFaults = 100
 
 // More says how many faults are not reported.

@@ -10,16 +10,16 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// A Written is a requirement as a Stage has it, whether it compiles or not: on a label or an
-// annotation, or by a jq program or a CEL expression.
+// A Written is a requirement in the text of a Stage, whether it compiles or not. It is on a label
+// or an annotation, or it is a jq program or a CEL expression.
 type Written struct {
 	// Path is the field, relative to the selector, such as matchLabels.app or matchExpressions[0].jq.
 	Path string
 	// Entries is labels or annotations if the requirement is on an entry of them, which Key names.
 	// Operator is In then, and Values is one value. Else it is "".
 	Entries string
-	// Source is the jq program or the CEL expression; its Path is relative to the selector, too. Its
-	// Text is "" without one.
+	// Source is the jq program or the CEL expression. Its Path is also relative to the selector,
+	// and its Text is "" without an expression.
 	Source expression.Source
 	// Key is the jq program or the name of the entry; "" of CEL.
 	Key      string

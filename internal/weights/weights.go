@@ -1,6 +1,6 @@
-// Package weights computes how often a Stage is drawn among all that match an object. It alone reads
-// the weight fields of a StageSpec: others ask for a [Description] of what a Stage says, or for an
-// [Evaluation] of what that means for an object.
+// Package weights computes the weight of a Stage among all Stages that match an object. Only this
+// package reads the weight fields of a StageSpec. Other packages use a [Description] of the text of
+// a Stage, or an [Evaluation] for an object.
 //
 // # Concurrency
 //
@@ -33,7 +33,7 @@ type Weight struct {
 	from     expression.ValueFrom // its Path is relative to the spec
 }
 
-// A Description is what a Stage says about its weight, whether it compiles or not.
+// A Description is the weight in the text of a Stage, whether it compiles or not.
 type Description struct {
 	Constant int64             // 0 by default
 	Source   expression.Source // relative to the spec; its Text is "" without one
@@ -66,7 +66,7 @@ func Compile(s *v1alpha1.StageSpec, c *expression.Compiler) (Weight, error) {
 	return Weight{constant: int64(s.Weight), from: program}, faults.Err()
 }
 
-// An Evaluation tells how a weight was found; stage.WeightEvaluation is its exported copy.
+// An Evaluation tells where a weight comes from; stage.WeightEvaluation is its exported copy.
 type Evaluation struct {
 	Path  string
 	Text  string
