@@ -17,7 +17,7 @@
 //   - github.com/stagecraft-go/stagecraft/stage/kube, a separate module: real clusters, by
 //     client-go or controller-runtime
 //   - [github.com/stagecraft-go/stagecraft/stage/reconcile]: controllers on any clock, and below it
-//     timing: how long requests take, by rate limits, latencies, and watches that lag
+//     timing: models the time of requests: rate limits, latencies, and late watches
 //   - [github.com/stagecraft-go/stagecraft/stage/simulation]: a Set, an API server in memory, your
 //     controllers and a virtual clock
 //   - [github.com/stagecraft-go/stagecraft/stage/stagetest]: tests of Stage files, written as txtar

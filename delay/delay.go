@@ -170,7 +170,7 @@ type Evaluation struct {
 	// Value is valid if Given is true. It may be negative.
 	Value time.Duration
 	Given bool
-	// Err says why the expression was not used: it failed, or its result is no duration.
+	// Err says why the expression was not used: it failed, or its result is not a duration.
 	Err error
 }
 

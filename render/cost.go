@@ -65,7 +65,7 @@ func productCost(in []reflect.Value) float64 { return length(in[0]) * length(in[
 
 func quadraticCost(in []reflect.Value) float64 { return length(in[0]) * length(in[0]) / 16 }
 
-// span is how many steps lead from start to stop.
+// span returns the number of steps from start to stop.
 func span(start, step, stop float64) float64 {
 	if step == 0 {
 		return 0
@@ -92,7 +92,8 @@ func pieces(sep, s reflect.Value) float64 {
 	return 1 + float64(strings.Count(s.String(), sep.String()))
 }
 
-// matchCost is that of one search: the states of the expression for every byte, after compiling it.
+// matchCost is the cost of one search: the states of the expression for every byte, after compiling
+// it.
 func matchCost(in []reflect.Value) float64 { return searchCost(in, 1) }
 
 // scanCost is the cost of many searches. Each search may look at the whole rest of the text.
@@ -111,8 +112,9 @@ func rewriteCost(in []reflect.Value) float64 {
 // widest is the largest width and precision that fmt accepts.
 const widest = 1e6
 
-// formatCost is what a format can make beyond its arguments of the given weight: the widths in it,
-// those given as arguments, and arguments printed again by index.
+// formatCost returns the largest output of a format in addition to its arguments of the given
+// weight: the widths in the format, the widths given as arguments, and arguments printed again by
+// index.
 func formatCost(format string, args []any, weight float64) float64 {
 	size := widths(format)
 	if strings.Contains(format, "*") {

@@ -9,8 +9,8 @@ import (
 // lists them.
 const (
 	callFunc  = "call_"  // in front of a template call
-	rangeFunc = "range_" // at the end of what a loop is over
-	weighFunc = "weigh_" // around what a builtin reads as a whole, and at the end of actions in templates that mutate
+	rangeFunc = "range_" // at the end of the range of a loop
+	weighFunc = "weigh_" // around arguments that a builtin reads as a whole, and at the end of actions in templates that mutate
 )
 
 // unnamed takes these names out of the text of a node.

@@ -29,7 +29,7 @@ type Node struct {
 // Pod is the pod that an address is for.
 type Pod struct {
 	Node                 string // name of its node
-	HostNetwork          bool   // its addresses are those of the node
+	HostNetwork          bool   // the Pod has the addresses of its node
 	UID, Name, Namespace string // two Pods are the same if their UIDs are equal; without UIDs, if namespace and name are
 }
 

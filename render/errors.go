@@ -107,8 +107,7 @@ func leadingSpace(text string) int {
 	return len(text) - len(strings.TrimLeft(text, " \t\r\n\v\f\u0085\u00a0"))
 }
 
-// offsetOf is the byte at line, from 1, and column, from 0; the end of text if there is no such
-// line.
+// offsetOf is the byte at line, from 1, and column, from 0; for a missing line, the end of text.
 func offsetOf(text string, line, column int) int {
 	offset := 0
 	for ; line > 1; line-- {

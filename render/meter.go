@@ -80,7 +80,7 @@ func loose(t reflect.Type) reflect.Type {
 	return reflect.FuncOf(in, out, t.IsVariadic())
 }
 
-// tighten makes the arguments of a loose type those of t.
+// tighten converts the arguments of a loose type to the types of t.
 func tighten(t reflect.Type, in []reflect.Value) []reflect.Value {
 	for i, v := range in {
 		switch t.In(i) {

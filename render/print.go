@@ -46,7 +46,7 @@ func (s *state) printQuoted(v any) {
 	s.printed()
 }
 
-// printed pays for what was written.
+// printed pays for the written bytes.
 func (s *state) printed() {
 	s.left--
 	if s.left < 0 || len(s.out) > s.options.Output {

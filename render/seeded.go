@@ -101,7 +101,7 @@ func (s *state) randBytes(count int) string {
 	return base64.StdEncoding.EncodeToString(data)
 }
 
-// randText returns the function that draws so many characters of the alphabet.
+// randText returns a function that draws a number of characters from the alphabet.
 func (s *state) randText(alphabet string) func(int) string {
 	return func(count int) string {
 		text := make([]byte, max(count, 0))

@@ -35,9 +35,9 @@ type Options struct {
 	// Output is the largest rendered text in bytes, and the largest value in the same measure; 0
 	// means 1 MiB.
 	Output int
-	// Version is what the function Version returns, "v0.0.0" if empty.
+	// Version is the result of the function Version. Default "v0.0.0".
 	Version string
-	// StartTime is what the function StartTime returns, in RFC 3339 and UTC.
+	// StartTime is the result of the function StartTime, which prints it in RFC 3339 and UTC.
 	StartTime time.Time
 }
 
@@ -68,7 +68,7 @@ type Input struct {
 	Object map[string]any
 	// Now is the time for Now, now and the other functions of the clock.
 	Now time.Time
-	// Seed decides what the random functions return.
+	// Seed decides the results of the random functions.
 	Seed uint64
 	// Env answers for nodes and pods. If nil, every node has the address 10.0.0.1, no other
 	// property, and a pod has an address out of 10.128.0.0/9 that follows from its UID, or from

@@ -126,8 +126,8 @@ func bit(b bool) int {
 	return 0
 }
 
-// TestRestartDrawsAnew observes one object by new Engines, as a player that is restarted again and
-// again does, and by one Engine that forgets it.
+// TestRestartDrawsAnew observes one object by new Engines, like a player that is restarted
+// repeatedly, and by one Engine that forgets it.
 func TestRestartDrawsAnew(t *testing.T) {
 	set := compile(t, coin)
 	obj := newPod("web", "")

@@ -46,7 +46,8 @@ func (p Patch) dryRun(obj *unstructured.Unstructured) (*unstructured.Unstructure
 	return patched, nil
 }
 
-// dryRun treats server-side apply as a merge: what an apply removes depends on who wrote it.
+// dryRun treats server-side apply as a merge: which fields an apply removes depends on their
+// managers.
 func (a Apply) dryRun(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	own, target := KeyOf(obj), KeyOf(a.Object)
 	if target.Namespace == "" {

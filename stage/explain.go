@@ -62,8 +62,8 @@ type WeightEvaluation struct {
 type DryRun struct {
 	// Due is when the Stage is played, with the least of its delays. Templates read this time.
 	Due time.Time
-	// Effects are those of [Transition.Effects], except that the addresses of nodes and pods are
-	// placeholders, unless the object has addresses.
+	// Effects are the same as from [Transition.Effects], except for the addresses of nodes and
+	// pods: they are placeholders, unless the object has addresses.
 	Effects []Effect
 	// Err says why Effects is empty, or why an effect fails.
 	Err error

@@ -239,7 +239,7 @@ func (v StageExplanation) delay() string {
 	return s
 }
 
-// part prints a part of a delay: what it is, its value and its origin.
+// part prints a part of a delay: its name, its value and its origin.
 func part(p delay.Evaluation) string {
 	if p.Meaning != "" {
 		return p.Name + ", " + p.Meaning + "," + evaluation(p)

@@ -48,7 +48,7 @@ type compiled struct {
 	given     []string         // the names and values of the annotations that are extensions
 	steps     []step
 	immediate bool
-	salt      uint64 // tells the random numbers of its expressions from those of other Stages
+	salt      uint64 // makes the random numbers of its expressions differ from other Stages'
 }
 
 // Candidate is a Stage that matches an object.

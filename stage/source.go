@@ -203,7 +203,7 @@ func (r *reader) document(doc *position.Document, kind string) {
 	}
 }
 
-// apiVersion is that of Stages.
+// apiVersion is the apiVersion of Stages.
 const apiVersion = v1alpha1.Group + "/" + v1alpha1.Version
 
 // isStage reports whether an object of kind Stage is a kwok Stage. kwok looks only at the kind, but

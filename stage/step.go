@@ -72,8 +72,8 @@ func (c *compiler) step(path string, kind schema.GroupVersionKind, s v1alpha1.St
 	return st
 }
 
-// next turns the legacy form into steps: event, finalizers, patches (or the one that statusTemplate
-// means), delete. Delete wins over patches, as the Stage document says.
+// next turns the legacy form into steps: event, finalizers, patches (or the patch of
+// statusTemplate), delete. Delete wins over patches, as the Stage document says.
 func (c *compiler) next(kind schema.GroupVersionKind, n *v1alpha1.StageNext) []step {
 	steps := []step{
 		{event: c.event("spec.next.event", n.Event)},

@@ -221,7 +221,7 @@ func prefixed(data any, root string) (any, error) {
 	return result, nil
 }
 
-// pointerEscapes are those of a JSON pointer.
+// pointerEscapes are the escapes of a JSON pointer.
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
 func withPrefix(op map[string]any, prefix string) map[string]any {

@@ -65,8 +65,8 @@ const (
 	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
-// serious returns the conflicts that count. If kubectl applies, conflicts about fields of its own
-// client-side apply do not count.
+// serious returns the conflicts that count. If kubectl applies, conflicts about fields of its
+// earlier client-side apply do not count.
 func (w Writer) serious(conflicts merge.Conflicts, live *typed.TypedValue, before map[string]any) merge.Conflicts {
 	own := w.lastApplied(live, before)
 	if own == nil {

@@ -306,8 +306,8 @@ func (t template) offsetOf(key string) int {
 }
 
 // withText returns a copy of obj with a text in the fields that the template reads and obj lacks,
-// for fields whose text users choose: spec, labels and annotations. It is obj itself if there are
-// none.
+// for fields whose text users choose: spec, labels and annotations. It returns obj itself without
+// such fields.
 func (t template) withText(obj *unstructured.Unstructured, value string) *unstructured.Unstructured {
 	given := obj
 	for _, r := range t.fieldsRead() {

@@ -1,5 +1,5 @@
-// Package memory is an API server in memory. It does what a simulator or a test needs of
-// Kubernetes, without a cluster and deterministically.
+// Package memory is an API server in memory. It has the parts of Kubernetes that a simulator or a
+// test needs, without a cluster, and it is deterministic.
 //
 // # Terminology
 //

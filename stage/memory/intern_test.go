@@ -83,8 +83,8 @@ func TestTheStoreKeepsNothingOfACaller(t *testing.T) {
 	}
 }
 
-// TestWhatIsStoredIsWhatWasSent creates many objects of the same few values, so that the pool is
-// asked for all kinds of parts.
+// TestWhatIsStoredIsWhatWasSent creates many objects of the same few values, so that the interner
+// looks up all kinds of parts.
 func TestWhatIsStoredIsWhatWasSent(t *testing.T) {
 	c := memory.New(memory.Options{Kinds: []memory.Kind{{GroupVersionKind: widgets}}})
 	r := rand.New(rand.NewPCG(1, 2))

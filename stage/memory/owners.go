@@ -72,7 +72,7 @@ func (s *store) examineDeleted(r *record, old *unstructured.Unstructured, next m
 	}
 }
 
-// An ownerState is what the garbage collector finds for an owner reference.
+// An ownerState is the state of an owner for the garbage collector.
 type ownerState int
 
 const (

@@ -58,7 +58,7 @@ type Options struct {
 // A Selection is label and field selectors in the form of the API. The zero value selects all.
 type Selection struct {
 	Labels string // such as app=web,tier!=test
-	Fields string // such as spec.nodeName=n1; what is supported depends on the kind
+	Fields string // such as spec.nodeName=n1; the supported fields depend on the kind
 }
 
 func (o Options) withDefaults() Options {

@@ -56,7 +56,7 @@ type runner struct {
 	unlisted int // the number of kinds that were not listed yet
 }
 
-// A watchUpdate is what a watcher reports.
+// A watchUpdate is a report of a watcher.
 type watchUpdate struct {
 	event  watch.Event
 	listed bool  // the first list is complete

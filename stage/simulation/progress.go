@@ -51,8 +51,7 @@ func (s *Simulation) countDone() {
 	}
 }
 
-// startRun records the end of a run until done is called. The end may be later than what a
-// time.Time can hold.
+// startRun records the end of a run until done is called. The end can be too late for a time.Time.
 func (s *Simulation) startRun(end time.Time) (done func()) {
 	s.progress.End = end
 	return func() { s.progress.End = time.Time{} }

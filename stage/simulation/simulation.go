@@ -185,7 +185,7 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 	return s, nil
 }
 
-// addCluster makes the cluster, or copies the one that the simulation begins with.
+// addCluster makes the cluster, or copies Options.From.
 func (s *Simulation) addCluster() error {
 	o := s.options
 	m := memory.Options{

@@ -71,7 +71,7 @@ func (b *Bucket) fill(now time.Time) {
 	}
 }
 
-// A Verb is what a request does.
+// A Verb is the kind of a request.
 type Verb int
 
 // The requests that take time.
