@@ -237,7 +237,7 @@ func (t *terminated) why() string {
 	return fmt.Sprintf("ExitCode:%d", t.ExitCode)
 }
 
-// A restarts is how often containers were restarted, and when the last run before a restart ended.
+// A restarts is the number of restarts of containers, and the end of the last run before a restart.
 type restarts struct {
 	count int
 	last  metav1.Time

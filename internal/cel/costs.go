@@ -91,7 +91,7 @@ func within(args []ref.Val, left int) (steps, _ int) {
 }
 
 // sum is the size of two texts one after the other; lists are not copied, but a map macro adds
-// elements to one that has as many as it may have.
+// elements to a list with the largest allowed number.
 func sum(args []ref.Val, _ int) (steps, size int) {
 	x, isList := args[0].(traits.Lister)
 	y, both := args[1].(traits.Lister)

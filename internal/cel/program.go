@@ -23,7 +23,7 @@ type Program struct {
 func (p *Program) Source() string    { return p.source }
 func (p *Program) Written() *ast.AST { return p.written }
 
-// Place is where a part of the syntax tree stands in the source, in bytes; -1 if unknown.
+// Place is the offset of a part of the syntax tree in the source, in bytes; -1 if unknown.
 func (p *Program) Place(e ast.Expr) int {
 	return offset(p.source, p.written.SourceInfo().GetStartLocation(e.ID()))
 }
@@ -42,7 +42,7 @@ func addVariables(free map[string]bool, e ast.NavigableExpr, bound []string) {
 	}
 	for i, child := range e.Children() {
 		inner := bound
-		if e.Kind() == ast.ComprehensionKind && i >= 2 { // the first two are the range and what it begins with
+		if e.Kind() == ast.ComprehensionKind && i >= 2 { // the first two are the range and the initial value
 			c := e.AsComprehension()
 			inner = append(slices.Clone(bound), c.AccuVar(), c.IterVar(), c.IterVar2())
 		}

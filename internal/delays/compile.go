@@ -16,7 +16,7 @@ import (
 type field struct {
 	name, meaning string
 	path          string // of both fields, without Milliseconds and From
-	joins         string // the word before the expression where it is an alternative to what the constants give
+	joins         string // the word before the expression, if it is an alternative to the constants
 	ms            *int64
 	from          *v1alpha1.ExpressionFrom
 }
@@ -25,7 +25,7 @@ type field struct {
 const (
 	duration = iota
 	jitter
-	parts // how many there are
+	parts // the number of parts
 )
 
 // DurationName and JitterName are the names of these parts in an Evaluation.
@@ -43,8 +43,8 @@ func fields(d *v1alpha1.StageDelay) [parts]field {
 	}
 }
 
-// Compile prepares a delay; a nil StageDelay is none. The error joins a [*position.Error] for each
-// fault; if all of them are warnings, the Delay comes with it.
+// Compile prepares a delay; a nil StageDelay means no delay. The error joins a [*position.Error]
+// for each fault; if all of them are warnings, the Delay comes with it.
 func Compile(d *v1alpha1.StageDelay, c *expression.Compiler) (*Delay, error) {
 	if d == nil {
 		return &Delay{}, nil
@@ -89,7 +89,7 @@ func (b *builder) milliseconds(f field) {
 	}
 }
 
-// constant is what the milliseconds alone give.
+// constant is the value of the milliseconds.
 func (f field) constant() Evaluation {
 	e := Evaluation{Name: f.name, Meaning: f.meaning}
 	if f.ms != nil {

@@ -47,7 +47,7 @@ func (d *Delay) Explain(s *expression.Scope) Explanation {
 	return explanation(&values)
 }
 
-// A values is what the parts of a delay give for an object.
+// A values has the values of the parts of a delay for an object.
 type values [parts]Evaluation
 
 // evaluate evaluates the parts. The duration may give no delay; then the others are not evaluated.

@@ -22,12 +22,13 @@
 //
 // # Concurrency
 //
-// A Compiler and what it compiles are immutable and safe for concurrent use. A Scope must not be
-// used from several goroutines at once.
+// A Compiler and its compiled expressions are immutable and safe for concurrent use. A Scope must
+// not be used from several goroutines at once.
 //
 // # Compatibility
 //
-// jq is that of package internal/jq. CEL has the standard library and the extensions strings,
-// lists, math, sets, encoders, optionals and two-variable comprehensions. kwok has none of these;
-// its functions Now, Rand, UnixSecond, SinceSecond and Quantity are here as well.
+// package internal/jq documents the differences from jq. CEL has the standard library and the
+// extensions strings, lists, math, sets, encoders, optionals and two-variable comprehensions. kwok
+// has none of these; its functions Now, Rand, UnixSecond, SinceSecond and Quantity are here as
+// well.
 package expression

@@ -66,7 +66,8 @@ func parseQuantity(v ref.Val) ref.Val {
 	return quantity{r}
 }
 
-// Weight is what a calculation with a quantity costs beyond that with a short one, in steps of CEL.
+// Weight is the cost of a calculation with a quantity compared with a short quantity, in steps of
+// CEL.
 func (q quantity) Weight() int {
 	words := (q.Num().BitLen() + q.Denom().BitLen()) / 64
 	return words * words / 16

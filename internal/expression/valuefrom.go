@@ -20,11 +20,11 @@ type ValueFrom struct {
 	cel *CEL
 }
 
-// A Language says who produced a value, because the two languages have different types for the same
-// things.
+// A Language says which language produced a value, because types mean different things in jq and
+// CEL.
 type Language int
 
-// The languages. NoLanguage is that of an absent expression.
+// The languages. NoLanguage is the Language of an absent expression.
 const (
 	NoLanguage Language = iota
 	JQLanguage

@@ -15,7 +15,7 @@ type plain struct {
 	rest    string // after the current line
 	line    string // the current one, without spaces at both ends
 	indent  int
-	end     bool // there is no current line
+	end     bool // after the last line
 	depth   int
 }
 

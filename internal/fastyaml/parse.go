@@ -1,15 +1,15 @@
-// Package fastyaml reads YAML 1.1 as sigs.k8s.io/yaml would turn it into JSON, and gives JSON
-// values: nil, bool, string, int64, float64, []any and map[string]any.
+// Package fastyaml reads YAML 1.1 and returns JSON values, the same as sigs.k8s.io/yaml: nil, bool,
+// string, int64, float64, []any and map[string]any.
 //
-// It has two parsers. The plain one reads what programs usually write: block mappings and sequences
-// of one-line scalars, in printable ASCII, with empty flow collections. It reports no faults. Every
-// text that it does not know, faulty ones included, is read by the parser of sigs.k8s.io/yaml,
-// which is about ten times slower.
+// It has two parsers. The plain parser reads usual texts of programs: block mappings and sequences
+// of one-line scalars, in printable ASCII, with empty flow collections. It reports no faults. The
+// parser of sigs.k8s.io/yaml, which is about ten times slower, reads every other text and every
+// faulty text.
 //
 // # Determinism
 //
-// What Parse returns follows from its arguments alone. Strings of its values share no memory with
-// the text; short ones are shared with other values of the same Parser.
+// The result of Parse depends only on its arguments. Strings of its values share no memory with the
+// text. Short strings are shared with other values of the same Parser.
 //
 // # Compatibility
 //
@@ -27,10 +27,10 @@ import (
 	"go.yaml.in/yaml/v2"
 )
 
-// ErrLimit is what errors.Is finds in the error for a value that is larger than the limit.
+// ErrLimit is wrapped by the error for a value that is larger than the limit.
 var ErrLimit = errors.New("limit exceeded")
 
-// SyntaxError is a text that is no YAML.
+// SyntaxError is the error for a text that is not YAML.
 type SyntaxError struct {
 	Line int    // from 1; 0 if the parser does not name one
 	What string // is wrong
@@ -43,7 +43,8 @@ func (e *SyntaxError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *SyntaxError) Unwrap() error { return e.Err }
 
-// newSyntaxError finds the line in the text of the error. A fault in a text of one line is in that.
+// newSyntaxError finds the line in the text of the error. A text of one line has its fault in line
+// 1.
 func newSyntaxError(text string, err error) *SyntaxError {
 	e := &SyntaxError{What: strings.TrimPrefix(err.Error(), "yaml: "), Err: err}
 	if _, scan := fmt.Sscanf(e.What, "line %d:", &e.Line); scan == nil {
@@ -113,7 +114,7 @@ func isBlank(text string) bool {
 }
 
 // stringTable shares strings, because texts of one kind have mostly the same keys and values. It
-// has a fixed number of places; a string replaces the one that was in its place.
+// has a fixed number of places; a new string replaces the string at its place.
 type stringTable [256]any
 
 const longestKept = 64

@@ -10,7 +10,7 @@ type class uint8
 
 const (
 	inName    class = 1 << iota // of names, numbers and paths
-	inText                      // those of inName, and punctuation that means nothing outside flow collections
+	inText                      // the characters of inName, and punctuation without a meaning outside flow collections
 	notNumber                   // in no number of YAML 1.1
 	colon                       // what may end a key
 	printable                   // ASCII that is neither a control character nor a line break

@@ -20,7 +20,7 @@ type Options struct {
 	// Steps limits the instructions of gojq in one run; default DefaultSteps. A native program
 	// needs no limit: its work depends only on its length and on the size of the object.
 	Steps int
-	// Size limits, in bytes, what the operators of one run build and read, all added up; default
+	// Size limits the sum of what the operators of one run build and read, in bytes; default
 	// DefaultSize.
 	Size int
 	// Functions are more functions, by name and number of arguments as jq writes them: "double/1".
@@ -30,8 +30,8 @@ type Options struct {
 	Functions map[string]func(input any, args []any) any
 }
 
-// An Input is one object at one moment. It keeps what the runs of several programs share. It must
-// not be copied after a run.
+// An Input is one object at one moment. It keeps data that the runs of several programs share. It
+// must not be copied after a run.
 type Input struct {
 	// Object is the input of programs. They never change it; it must not change while the Input is
 	// in use.

@@ -26,8 +26,7 @@ type Node struct{ Width, Height float64 }
 type Edge struct {
 	From, To      int // indexes of nodes
 	Width, Height float64
-	// Weight says how important it is that the edge is straight, compared with other edges; 0
-	// counts as 1.
+	// Weight is the importance of a straight edge, compared with other edges; 0 counts as 1.
 	Weight float64
 }
 

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// sweeps is how often the layers are sorted, from the top and from the bottom in turn.
+// sweeps is the number of times that the layers are sorted, from the top and from the bottom in
+// turn.
 const sweeps = 24
 
 // orderLayers sorts each layer so that few edges cross: by the mean position of the neighbors in

@@ -35,7 +35,7 @@ type Source struct {
 type Options struct {
 	// Retry is the first backoff. Each further one is twice as long, up to Longest.
 	Retry, Longest time.Duration
-	// Timeout is how long one page of a list may take. 0: no limit.
+	// Timeout is the longest time of one page of a list. 0: no limit.
 	Timeout time.Duration
 	// Poll is the time between two lists if the kind cannot be watched. 0: a forbidden watch is a
 	// failure like others, and tried again.
@@ -96,7 +96,7 @@ type reflector struct {
 	allAtOnce bool   // list without pages, because pages expired before they were read
 }
 
-// listAndWatch lists if necessary, and watches until the watch ends. It returns how long to wait.
+// listAndWatch lists if necessary, and watches until the watch ends. It returns the time to wait.
 func (r *reflector) listAndWatch(ctx context.Context) time.Duration {
 	if r.version == "" || r.source.Watcher == nil {
 		if err := r.list(ctx); err != nil {

@@ -57,8 +57,8 @@ func Bool(obj map[string]any, path ...string) (value, ok bool) {
 	return value, ok
 }
 
-// Int64 returns the number at the path if it is an integer that an int64 holds, in whatever form:
-// 3, 3.0, json.Number("3").
+// Int64 returns the number at the path if it is an integer that fits into an int64, in any form: 3,
+// 3.0, json.Number("3").
 func Int64(obj map[string]any, path ...string) (int64, bool) {
 	v, _ := Get(obj, path...)
 	return ToInt64(v)

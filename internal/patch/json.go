@@ -17,7 +17,7 @@ var (
 )
 
 const (
-	// maxOperations is how many operations a patch may have, as in the API server.
+	// maxOperations is the largest number of operations of a patch, as in the API server.
 	maxOperations = 10_000
 	// maxCopied bounds the bytes that all copy operations of a patch copy, about as in the API server.
 	// Each copy may double the object.

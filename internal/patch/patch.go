@@ -13,13 +13,13 @@
 //		// nothing to send
 //	}
 //
-// Inputs are never modified. Results share with the inputs what did not change,
-// so both must be treated as read only from then on; in return [Equal] costs
-// nothing on shared parts, and a patch that changes nothing returns its target.
+// Inputs are never modified. Results share unchanged parts with the inputs, so treat both as
+// read-only afterwards; in return [Equal] costs nothing on shared parts, and a patch that changes
+// nothing returns its target.
 //
 // # Concurrency
 //
-// There is no state. All functions are safe for concurrent use.
+// The package has no state. All functions are safe for concurrent use.
 //
 // # Compatibility
 //

@@ -121,7 +121,7 @@ func meantField(name string, value any, fields map[string]reflect.Value) string 
 	return longer[max(0, slices.IndexFunc(longer, fits))]
 }
 
-// shortestPrefix is how many letters of a name tell what was meant.
+// shortestPrefix is the number of letters that are enough to recognize a name.
 const shortestPrefix = 4
 
 func isStruct(t reflect.Type) bool {

@@ -68,20 +68,20 @@ func read(file string, c chunk) (*Document, error) {
 	if syntax == nil && expanded(d.root, maxExpanded, nil) < 0 {
 		return nil, fmt.Errorf("aliases make more than %d MiB of it", maxExpanded>>20)
 	}
-	raw, err := yaml.YAMLToJSON(c.text) // its error comes first: it names the line of the fault, the other that of the block around it
+	raw, err := yaml.YAMLToJSON(c.text) // its error comes first: it names the line of the fault; the other error names the line of the block around it
 	if err := cmp.Or(err, syntax); err != nil {
 		return nil, err
 	}
 	return d, utiljson.Unmarshal(raw, &d.Value)
 }
 
-// maxExpanded is how many bytes a document may have once its aliases are written out. The YAML
+// maxExpanded is the largest size of a document with its aliases written out, in bytes. The YAML
 // libraries bound the number of values that aliases make, not their size.
 const maxExpanded = 64 << 20
 
-// expanded takes the bytes of a node, aliases written out, from what is left. It is negative if
-// they are more. Within are the anchors that the node is in, for one that contains itself, which
-// the YAML library reports.
+// expanded subtracts the bytes of a node, with aliases written out, from the remaining bytes. It is
+// negative if they are more. Within are the anchors that the node is in, for one that contains
+// itself, which the YAML library reports.
 func expanded(n *yamlv3.Node, left int, within []*yamlv3.Node) int {
 	if n.Kind == yamlv3.AliasNode && !slices.Contains(within, n.Alias) {
 		return expanded(n.Alias, left, append(within, n.Alias))

@@ -40,7 +40,7 @@ type Queue[T Timed] struct {
 	seq   uint64 // of the last seat that was taken
 }
 
-// seat is valid as long as seq is that of its element.
+// A seat is valid as long as its seq equals the seq of its element.
 type seat[T Timed] struct {
 	seconds int64 // since 1970
 	seq     uint64
@@ -143,7 +143,7 @@ func (q *Queue[T]) tidy() {
 	}
 }
 
-// children is how many each node has: the children of i begin at children*i + 1.
+// children is the number of children of a node: the children of i begin at children*i + 1.
 const children = 4
 
 func (q *Queue[T]) up(i int) {

@@ -10,7 +10,7 @@
 //
 // # Pictures
 //
-// The diagram of a graph has a box for each State, and an arrow for each Transition, labelled with
+// The diagram of a graph has a box for each State, and an arrow for each Transition, labeled with
 // its Stage, its chance if other Stages can be played too, and its delay. A start has a thick
 // border, an end has a double border, and a State in a livelock has a red border. A dashed arrow is
 // an action of a user. A red arrow is a Transition that failed. In SVG and DOT the tooltip of an

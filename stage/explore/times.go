@@ -13,14 +13,14 @@ import (
 type TimeOptions struct {
 	// From is the id of the State from which the time is counted. Default 0, the first start.
 	From int
-	// Samples is how many random runs are simulated. 0: none if the time can be computed by
-	// convolution, otherwise 100,000.
+	// Samples is the number of random runs to simulate. With 0 no run is simulated if the time can
+	// be computed by convolution; otherwise 100,000.
 	Samples int
 	// Seed decides the random runs.
 	Seed uint64
 }
 
-// Times are how long it takes to reach a [Target]. They are found in one of two ways.
+// Times says how long objects take to reach a [Target]. Times are found in one of two ways.
 //
 // By convolution: the distributions of the delays are added on a grid, each rounded to the nearest
 // point, over all paths. The last 1e-9 of the runs is dropped. All times are exact to within Error:
@@ -37,8 +37,8 @@ type Times struct {
 	// Unknown is the share of the runs that leave the explored States, or that are ended after
 	// 100,000 transitions or a century. It is unknown whether they reach the target.
 	Unknown float64
-	// Min and Max bound the time of all runs that reach the target. Max is -1 if there is no bound.
-	// If delays of several objects run at the same time, they are the extremes of the samples.
+	// Min and Max bound the time of all runs that reach the target. Max is -1 without a bound. If
+	// delays of several objects run at the same time, they are the extremes of the samples.
 	Min, Max time.Duration
 	// Mean is the mean time of the runs that reach the target.
 	Mean time.Duration

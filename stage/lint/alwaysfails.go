@@ -36,7 +36,8 @@ func alwaysFails(s *checkedStage) []fault {
 	return faults
 }
 
-// listFields are lists of all kinds, and of Pods. The conditions are those of built-in kinds.
+// listFields are lists of all kinds, and of Pods. The conditions are the conditions of built-in
+// kinds.
 var (
 	listFields = strings.Fields(`metadata.ownerReferences metadata.finalizers metadata.managedFields status.conditions`)
 	podLists   = strings.Fields(`spec.containers spec.initContainers spec.ephemeralContainers spec.volumes spec.tolerations spec.readinessGates

@@ -20,7 +20,7 @@ var now = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
 // evaluation that exceeds the limits.
 var compileOptions = stage.Options{Lenient: true, Extensions: true, JQSteps: 20_000, TemplateSteps: 100_000}
 
-// A kindGroup is the Stages for one kind, with what they do to probes.
+// A kindGroup is the Stages for one kind, with their effects on probes.
 type kindGroup struct {
 	kind         schema.GroupVersionKind
 	stages       []*checkedStage
@@ -33,17 +33,17 @@ type kindGroup struct {
 	results map[string]*probeResult
 	// the errors of expressions, without their paths, that fail on a probe; see failsAlways
 	failures  map[expression]string
-	evaluated int // how many objects were evaluated for them
+	evaluated int // the number of objects that were evaluated for them
 }
 
-// A probeResult is what the Stages do to one object.
+// A probeResult has the effects of the Stages on one object.
 type probeResult struct {
 	obj *unstructured.Unstructured
 	// the status was written by Stages, starting from a new object; it was not invented
 	natural    bool
 	matching   map[*checkedStage]stage.StageExplanation // only the Stages that match
 	stages     []*checkedStage                          // those, in order
-	unweighted []*checkedStage                          // those of them without a weight, in order
+	unweighted []*checkedStage                          // the matching Stages without a weight, in order
 	certain    *checkedStage                            // the Stage that is certainly played at once
 }
 
@@ -52,8 +52,8 @@ type probeResult struct {
 // if n Stages match the same objects, and each results in another object.
 const leastBudget = 10_000
 
-// probe evaluates the Stages, once, on objects that match the selectors and on what the effects
-// make of those objects.
+// probe evaluates the Stages once, on objects that match the selectors and on these objects after
+// the effects.
 func (p *kindGroup) probe() {
 	if p.probed {
 		return

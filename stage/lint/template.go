@@ -20,7 +20,7 @@ import (
 // rendering counts, because a template of many fields is rendered for each of them.
 const maxRendered = 4 << 20
 
-// leastRendered counts for the rest of the work, whatever the size of a template.
+// leastRendered is the least number of bytes that a rendering counts, for its other work.
 const leastRendered = 256
 
 // rendered returns the effect of one template on an object; nil if the template fails or sends

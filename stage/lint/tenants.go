@@ -12,8 +12,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// uncheckedTarget finds templates that apply an object whose name or namespace the author of this
-// one chooses, while the Stage still matches: it may be somebody else's.
+// uncheckedTarget finds templates that apply another object whose name or namespace the author of
+// the played object chooses, while the Stage still matches. The other object can belong to another
+// user.
 func uncheckedTarget(s *checkedStage) []fault {
 	var faults []fault
 	for _, t := range s.templates {
@@ -85,8 +86,8 @@ func withChosen(r fieldRead, obj *unstructured.Unstructured, value string) *unst
 // probeField is a field that only a hostile text can have added.
 const probeField = "stagecraftProbe"
 
-// addedFields finds values through which the owner of an object adds fields to what is written:
-// those of annotations, and of the spec of custom resources, which hold any text.
+// addedFields finds values through which the owner of an object can add fields to an effect: values
+// of annotations, and of the spec of custom resources, which can contain any text.
 func (s *checkedStage) addedFields(t template, obj *unstructured.Unstructured) []typeFault {
 	var list []typeFault
 	for _, r := range t.fieldsTried() {
@@ -112,7 +113,7 @@ func writtenFrom(values []scalar) []typeFault {
 	return list
 }
 
-// addsField reports whether a text in a field of the object adds a field to what is written.
+// addsField reports whether a text in a field of the object adds a field to an effect.
 func (s *checkedStage) addsField(t template, r fieldRead, obj *unstructured.Unstructured) bool {
 	const quiet = "x # y"
 	holds := func(text string, found func(scalar) bool) bool {

@@ -44,7 +44,7 @@ func newStory(name string, a *txtar.Archive, o Options) *story {
 	return s
 }
 
-// traceEvent prints what the Engine did.
+// traceEvent prints an event of the Engine.
 func (s *story) traceEvent(e stage.TraceEvent) {
 	if a, ok := e.Effect.(stage.Apply); ok {
 		s.addKindName(a.Object.GroupVersionKind())
@@ -207,5 +207,5 @@ func (s *story) reportAnswer(err error) {
 	if err != nil {
 		s.trace.line(s.sim.Now(), "error: %s", err)
 	}
-	s.sim.Next() // asks what is next, and so plays nothing
+	s.sim.Next() // Next observes the changes and plays nothing
 }
