@@ -71,8 +71,8 @@ func (e unsteadyEnv) PodIPs(p Pod) ([]string, error) {
 	return e.placeholder.PodIPs(p)
 }
 
-// A generator writes templates out of what programs are made of and, unless it is tame, what they
-// give up on.
+// A generator writes templates from the parts that programs support. Unless it is tame, it also
+// uses parts on which programs give up.
 type generator struct {
 	*rand.Rand
 	variables []string
@@ -376,7 +376,7 @@ func templates(v any) (all []string) {
 	return all
 }
 
-// TestNoProgram holds what is left to text/template from the beginning.
+// TestNoProgram checks which templates text/template renders from the beginning.
 func TestNoProgram(t *testing.T) {
 	for _, text := range []string{
 		`{{ template "nope" . }}`,

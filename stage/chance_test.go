@@ -13,7 +13,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
-// chiSquare is Pearson's statistic of counts against what is expected of them.
+// chiSquare is Pearson's statistic of counts against the expected counts.
 func chiSquare(counts []int, shares ...float64) float64 {
 	n, sum := 0, 0.0
 	for _, c := range counts {

@@ -33,8 +33,8 @@ func TestSoak(t *testing.T) {
 	t.Log(playLives(t, *soakPods))
 }
 
-// BenchmarkLives plays whole lives on one core. What a transition costs should not depend on how
-// many pods there are.
+// BenchmarkLives plays whole lives on one core. The cost of a transition should not depend on the
+// number of pods.
 func BenchmarkLives(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, n := range []int{10_000, 100_000} {
@@ -57,7 +57,7 @@ const ttl = `
   delay: {durationMilliseconds: 1000, jitterDurationMilliseconds: 5000}
   next: {delete: true}`
 
-// lives is what it cost to play some.
+// lives is the cost of playing some lives.
 type lives struct {
 	pods, transitions int
 	created, played   time.Duration
@@ -133,7 +133,7 @@ func cpu(t testing.TB) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// held is how much memory the Go runtime has from the system.
+// held is the memory that the Go runtime has from the system.
 func held() uint64 {
 	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(s)

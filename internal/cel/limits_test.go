@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// counted is a list that counts how often someone goes over it.
+// counted is a list that counts its iterations.
 type counted struct {
 	traits.Lister
 	times *int

@@ -98,8 +98,8 @@ func mentions(pkg *types.Package) []string {
 	return faults
 }
 
-// A signature walks what a user of an exported name can reach without naming anything else that is
-// exported.
+// A signature walks the types that a user of an exported name can reach without another exported
+// name.
 type signature struct {
 	pkg   *types.Package
 	seen  map[types.Type]bool

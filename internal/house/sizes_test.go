@@ -89,7 +89,7 @@ func TestFunctionsAreShortAndDocumented(t *testing.T) {
 	}
 }
 
-// faults returns what is wrong with a declaration.
+// faults returns the faults of a declaration.
 func faults(files *token.FileSet, decl ast.Decl) []string {
 	var found []string
 	check := func(doc *ast.CommentGroup, name *ast.Ident) {

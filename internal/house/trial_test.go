@@ -57,7 +57,7 @@ func newTrial(t *testing.T, patch string, more map[string]string) trial {
 	return x
 }
 
-// flags are those of the go command.
+// flags are flags of the go command.
 func (x trial) flags() []string {
 	if x.overlay == "" {
 		return nil

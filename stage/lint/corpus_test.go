@@ -14,7 +14,7 @@ import (
 
 const corpus = "../../../shared/conformance/stage"
 
-// meant are the correct findings in the Stage sets of the corpus: labels with a hyphen, and
+// meant has the correct findings in the Stage sets of the corpus: labels with a hyphen, and
 // intentional mistakes in two of our sets.
 var meant = map[string][]string{
 	"wild-perf-tests":  {"job-complete-short subtraction", "job-complete-long subtraction"},

@@ -18,7 +18,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// written reads what was written since the last call, as "MODIFIED p [finalizers]", in order.
+// written returns the writes since the last call in order, such as "MODIFIED p [finalizers]".
 type written []*memory.Feed
 
 func changesOf(t *testing.T, c *memory.Cluster) (w written) {

@@ -27,7 +27,7 @@ func (w writer) apply(by, text string, force bool) (*unstructured.Unstructured, 
 	return w.Patch(w.Context(), u.GroupVersionKind(), at(u.GetName()), types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: by, Force: &force})
 }
 
-// fieldsOf is what a manager owns of an object, as JSON.
+// fieldsOf returns the fields of an object that a manager owns, as JSON.
 func fieldsOf(t *testing.T, u *unstructured.Unstructured, by string) string {
 	for _, e := range u.GetManagedFields() {
 		if e.Manager == by {

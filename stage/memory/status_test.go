@@ -14,7 +14,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// statusWriter is that of package reconcile.
+// statusWriter is the interface of package reconcile.
 type statusWriter interface {
 	ReplaceStatus(ctx context.Context, obj *unstructured.Unstructured, status map[string]any, o metav1.PatchOptions) (*unstructured.Unstructured, error)
 }

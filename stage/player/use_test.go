@@ -41,7 +41,7 @@ func directing(t *testing.T, set *stage.Set, o player.Options, wrap func(transpo
 	})
 }
 
-// after lets time pass, and waits until everybody is done with it.
+// after lets time pass, and waits until all goroutines have handled it.
 func after(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

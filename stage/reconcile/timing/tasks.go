@@ -57,7 +57,7 @@ func (s *Tasks) run(t *task) {
 // Now returns the time at which a task runs.
 func (s *Tasks) Now() time.Time { return s.now }
 
-// A task calls Sleep to wait until a time; Sleep returns at once if the time is past. Other tasks
+// Sleep waits until a time; it returns at once if the time is past. Only tasks call it. Other tasks
 // run meanwhile. The error is ErrStopped.
 func (s *Tasks) Sleep(until time.Time) error {
 	if s.stopped {
@@ -78,8 +78,8 @@ func (s *Tasks) park(t *task) error {
 	return nil
 }
 
-// A task calls All to call do for 0 to n-1, each in a separate task. All returns when these tasks
-// have ended.
+// All calls do for 0 to n-1, each in a separate task, and returns when these tasks have ended. Only
+// tasks call it.
 func (s *Tasks) All(n int, do func(int)) {
 	parent, left, parked := s.running, n, false
 	for i := range n {
