@@ -46,8 +46,8 @@ import (
 	"github.com/google/cel-go/cel"
 
 	"github.com/stagecraft-go/stagecraft/internal/expression"
+	"github.com/stagecraft-go/stagecraft/internal/parts"
 	"github.com/stagecraft-go/stagecraft/internal/position"
-	"github.com/stagecraft-go/stagecraft/internal/selectors"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
@@ -95,13 +95,13 @@ func (e *Error) Error() string { return (*position.Error)(e).Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
 // A Selector is a compiled StageSelector. It is immutable and safe for concurrent use.
-type Selector struct{ compiled *selectors.Selector }
+type Selector struct{ compiled *parts.Selector }
 
 // Compile prepares a selector, or returns all its faults: the error joins an [*Error] for each
 // fault. If all faults are warnings, Compile returns both the Selector and the error, and a lenient
 // caller can use the Selector.
 func Compile(s *v1alpha1.StageSelector, o Options) (*Selector, error) {
-	compiled, err := selectors.Compile(s, expression.NewCompiler(expression.Options(o)))
+	compiled, err := parts.CompileSelector(s, expression.NewCompiler(expression.Options(o)))
 	err = position.Convert(err, func(e *position.Error) error { return (*Error)(e) })
 	if compiled == nil {
 		return nil, err

@@ -26,15 +26,12 @@ var coreMayImport = map[string][]string{
 	"internal/cel":                    {"internal/object", "internal/position", "internal/regexcost"},
 	"internal/regexcost":              {},
 	"internal/expression":             {"internal/cel", "internal/jq", "internal/object", "internal/position", "internal/random", "stage/v1alpha1"},
-	"internal/selectors":              {"internal/expression", "internal/jq", "internal/object", "internal/position", "stage/v1alpha1"},
-	"internal/weights":                {"internal/expression", "internal/position", "stage/v1alpha1"},
-	"internal/delays":                 {"internal/expression", "internal/position", "stage/v1alpha1"},
-	"selector":                        {"internal/expression", "internal/selectors", "internal/position", "stage/v1alpha1"},
-	"delay":                           {"internal/delays", "internal/expression", "internal/position", "selector", "stage/v1alpha1"},
+	"internal/parts":                  {"internal/expression", "internal/jq", "internal/object", "internal/position", "stage/v1alpha1"},
+	"selector":                        {"internal/parts", "internal/expression", "internal/position", "stage/v1alpha1"},
+	"delay":                           {"internal/parts", "internal/expression", "internal/position", "selector", "stage/v1alpha1"},
 	"internal/files":                  {},
-	"internal/fastyaml":               {},
-	"render":                          {"internal/fastyaml", "internal/object", "internal/regexcost"},
-	"stage":                           {"internal/printable", "selector", "delay", "render", "internal/delays", "internal/expression", "internal/selectors", "internal/weights", "internal/random", "internal/timequeue", "internal/object", "internal/patch", "internal/position", "stage/v1alpha1"},
+	"render":                          {"internal/object", "internal/position", "internal/regexcost"},
+	"stage":                           {"internal/parts", "internal/printable", "selector", "delay", "render", "internal/expression", "internal/random", "internal/timequeue", "internal/object", "internal/patch", "internal/position", "stage/v1alpha1"},
 	"internal/random":                 {},
 	"internal/timequeue":              {},
 	"stage/player":                    {"stage", "internal/listwatch", "internal/printable", "internal/patch", "internal/random", "internal/timequeue", "stage/transport"},
@@ -51,9 +48,9 @@ var coreMayImport = map[string][]string{
 	"kstatus/kstatustest":             {"kstatus", "internal/object"},
 	"kstatus/celrule":                 {"kstatus", "internal/expression", "internal/position"},
 	"stage/memory":                    {"internal/managedfields", "internal/object", "internal/patch", "stage/transport"},
-	"stage/lint":                      {"internal/printable", "delay", "internal/delays", "internal/position", "internal/selectors", "internal/weights", "selector", "stage", "stage/v1alpha1"},
+	"stage/lint":                      {"internal/parts", "internal/printable", "delay", "internal/position", "selector", "stage", "stage/v1alpha1"},
 	"stage/presets":                   {"stage"},
-	"stage/diagram":                   {"delay", "internal/delays", "internal/expression", "internal/layout", "internal/selectors", "internal/weights", "stage", "stage/explore", "stage/v1alpha1"},
+	"stage/diagram":                   {"internal/parts", "delay", "internal/expression", "internal/layout", "stage", "stage/explore", "stage/v1alpha1"},
 	"stage/explore":                   {"internal/printable", "stage/player", "delay", "internal/object", "stage", "stage/memory"},
 	"stage/reconcile/timing":          {"internal/random", "internal/timequeue"},
 	"stage/reconcile":                 {"internal/listwatch", "internal/object", "internal/printable", "internal/random", "internal/timequeue", "stage/reconcile/timing", "stage/transport"},
@@ -64,12 +61,13 @@ var coreMayImport = map[string][]string{
 	"internal/dev/conformance":        {"stage", "kstatus", "internal/dev/conformance/record", "staged", "staged/control", "staged/kubestellar"},
 	"staged/control":                  {},
 	"staged/v1alpha1":                 {"staged/control"},
-	"staged":                          {"internal/printable", "internal/cron", "internal/position", "staged/control", "staged/internal/eval", "staged/v1alpha1"},
-	"staged/player":                   {"internal/listwatch", "staged", "staged/control", "staged/v1alpha1", "stage/transport"},
+	"staged":                          {"internal/printable", "internal/cron", "internal/position", "staged/control", "staged/internal/eval", "staged/kubestellar", "staged/v1alpha1"},
+	"staged/bindingpolicy":            {"staged", "staged/control", "staged/kubestellar", "staged/v1alpha1"},
+	"staged/player":                   {"internal/listwatch", "staged", "staged/bindingpolicy", "staged/control", "staged/kubestellar", "staged/v1alpha1", "stage/transport"},
 	"staged/internal/eval":            {"internal/cel", "internal/object"},
 	"staged/kubestellar":              {"internal/position", "staged/control", "staged/internal/eval"},
 	"examples/readiness":              {"kstatus"},
-	"staged/rehearse":                 {"internal/printable", "internal/object", "internal/position", "stage", "stage/memory", "stage/simulation", "staged", "staged/control", "staged/kubestellar", "staged/v1alpha1"},
+	"staged/rehearse":                 {"internal/printable", "internal/object", "internal/position", "stage", "stage/memory", "stage/simulation", "staged", "staged/bindingpolicy", "staged/control", "staged/kubestellar", "staged/v1alpha1"},
 	"examples/rollout":                {"stage", "staged", "staged/control", "staged/rehearse", "staged/v1alpha1"},
 	"examples/lifecycle":              {"internal/files", "kstatus", "stage", "stage/diagram", "stage/explore", "stage/lint", "stage/memory", "stage/presets", "stage/v1alpha1"},
 	"examples/quickstart":             {"stage", "stage/memory", "stage/presets", "stage/simulation"},
@@ -141,9 +139,8 @@ var labMayImport = map[string][]string{
 	"stage/lab/labtest":                           {"kstatus", "kstatus/kstatustest", "stage", "stage/lab/controllers", "stage/lab/controllers/admission", "stage/lab/controllers/autoscaling", "stage/lab/controllers/features", "stage/lab/controllers/kubelet", "stage/lab/controllers/nodes", "stage/lab/defaults", "stage/lab/definitions", "stage/lab/internal/object", "stage/lab/validation", "stage/memory", "stage/presets", "stage/reconcile", "stage/simulation"},
 }
 
-// budgets are the largest numbers of packages outside the standard library that a package may link,
-// including packages of this repository.
-var budgets = map[string]int{"stage": 180, "selector": 165, "delay": 165, "kstatus": 70, "kstatus/wait": 75, "staged": 150, "stage/memory": 75}
+// budgets are how many packages outside the standard library a package may link, our own counted.
+var budgets = map[string]int{"stage": 176, "selector": 165, "delay": 165, "kstatus": 70, "kstatus/wait": 75, "staged": 150, "stage/memory": 75}
 
 // modules are the directories of the core and the lab, and what their packages may import.
 var modules = map[string]map[string][]string{".": coreMayImport, "stage/lab": labMayImport}
