@@ -50,7 +50,7 @@
 //     explained
 //   - [github.com/stagecraft-go/stagecraft/staged/bindingpolicy]: places the workload through
 //     KubeStellar
-//   - [github.com/stagecraft-go/stagecraft/staged/player]: carries the decisions out on a hub
+//   - [github.com/stagecraft-go/stagecraft/staged/player]: applies the decisions to a hub
 //   - [github.com/stagecraft-go/stagecraft/staged/kubestellar]: what KubeStellar computes:
 //     matching, Bindings, CombinedStatuses
 //   - [github.com/stagecraft-go/stagecraft/staged/rehearse]: rollouts in virtual time, with lints

@@ -46,11 +46,11 @@
 // # How it works
 //
 // Compile parses the text with text/template's parser and puts counters into the tree
-// (counters.go). The compiler makes closures of the tree: its actions (compile.go), pipelines
-// (pipeline.go) and calls of functions (call.go, native.go). A rendering runs these closures. Where
-// they are not certain what text/template would do, they give up, and text/template executes the
-// same tree from the beginning (state.go): it is the reference, and the only one that makes errors.
-// Value then reads the text with internal/position.
+// (counters.go). The compiler turns the tree into closures for its actions (compile.go), pipelines
+// (pipeline.go) and function calls (call.go, native.go). A rendering runs these closures. The
+// closures give up if text/template might behave in another way. Then text/template executes the
+// same tree from the beginning (state.go). text/template is the reference, and only it returns
+// errors. Value then reads the text with internal/position.
 //
 // # Concurrency
 //

@@ -216,7 +216,7 @@ func clipped(s string) string {
 func (v StageExplanation) weight() string {
 	w := v.Weight
 	if w.Value == 0 && w.Path == "spec."+parts.WeightPath {
-		w.Path = "" // of a weight that is not written: whoever writes 0 asks for the default
+		w.Path = "" // the Stage has no weight, or 0, which means the default
 	}
 	if !w.Given {
 		return "no weight" + origin(w.Path, w.Text, w.Seen, w.Err)

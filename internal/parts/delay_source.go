@@ -16,7 +16,8 @@ type source struct {
 	constant DelayEvaluation
 }
 
-// A DelayEvaluation tells how one part of a delay was found; delay.Evaluation is its exported copy.
+// A DelayEvaluation tells where one part of a delay comes from; delay.Evaluation is its exported
+// copy.
 type DelayEvaluation struct {
 	Name    string
 	Meaning string
@@ -51,8 +52,8 @@ var (
 	errNoTime = errors.New(`neither a duration such as "5s" nor a time`)
 )
 
-// interpret reads the result of an expression as a duration. Jq has no durations: a number from it
-// could mean any unit.
+// interpret reads the result of an expression as a duration. Jq has no durations: a number of jq
+// could have any unit.
 func interpret(v any, language expression.Language, now time.Time) (DelayEvaluation, error) {
 	switch v := v.(type) {
 	case string:

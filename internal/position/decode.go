@@ -12,8 +12,8 @@ import (
 
 // Decode puts the document into a struct with JSON tags and returns every fault on the way: unknown
 // fields (warnings) and values of the wrong type, each with its path. Fields whose value is at
-// fault keep their zero value. Unlike encoding/json it does not stop at the first, and tells a
-// field in the wrong case from an unknown one.
+// fault keep their zero value. Unlike encoding/json it does not stop at the first fault, and it
+// distinguishes a field in the wrong case from an unknown field.
 func (d *Document) Decode(into any) []*Error {
 	var dec decoder
 	dec.value("", d.Value, reflect.ValueOf(into).Elem())
@@ -59,7 +59,7 @@ func (d *decoder) custom(path string, v any, dst reflect.Value) {
 	}
 }
 
-// nameOf names what JSON has for a type.
+// nameOf returns the JSON name of a type.
 func nameOf(t reflect.Type) string {
 	switch {
 	case t.Kind() == reflect.String:
@@ -89,8 +89,8 @@ func (d *decoder) object(path string, v any, dst reflect.Value) {
 	}
 }
 
-// unknown reports a field of m that the type does not have. One that differs only in case is still
-// decoded, as encoding/json would, unless m has the right one too.
+// unknown reports a field of m that the type does not have. A field that differs only in case is
+// still decoded, as in encoding/json, unless m also has the right field.
 func (d *decoder) unknown(path, name string, m map[string]any, fields map[string]reflect.Value) (reflect.Value, bool) {
 	err := errors.New("unknown field")
 	var found reflect.Value
@@ -128,7 +128,7 @@ func isStruct(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct || t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct
 }
 
-// collect lists the fields of a struct by JSON name, those of inlined structs with them.
+// collect lists the fields of a struct by JSON name, including the fields of inlined structs.
 func collect(v reflect.Value, fields map[string]reflect.Value) {
 	for f, field := range v.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

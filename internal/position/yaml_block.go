@@ -30,7 +30,7 @@ func parsePlain(text string, strings *stringTable) (any, bool) {
 	return v, ok && p.end
 }
 
-// next goes to the next line. A comment that is not printing ASCII may contain a line break of
+// next goes to the next line. A comment that is not printable ASCII may contain a line break of
 // YAML. It is treated as content, which makes the text not plain.
 func (p *plain) next() {
 	for p.rest != "" {

@@ -14,7 +14,7 @@ import (
 
 func jitterBelow(s *checkedStage) []fault {
 	d := parts.DescribeDelay(s.spec.Delay)
-	_, extended := s.stage.Annotations[delay.ExtensionAnnotation] // then the jitter is added, or does not count
+	_, extended := s.stage.Annotations[delay.ExtensionAnnotation] // with an extension the jitter is added, or does not count
 	if extended || !d.Shortened {
 		return nil
 	}
