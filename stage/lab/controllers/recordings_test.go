@@ -66,7 +66,7 @@ func (c comparison) require(t *testing.T, want, got recording.Phase) {
 	require.Equal(t, text(want.Objects, real), text(got.Objects, ours), want.Name)
 }
 
-// strip removes what differs on purpose, and sorts the objects again.
+// strip removes what differs intentionally, and sorts the objects again.
 func (c comparison) strip(objects []map[string]any, from side) (stripped []map[string]any) {
 	for _, obj := range objects {
 		obj = runtime.DeepCopyJSON(obj)
@@ -81,8 +81,8 @@ func (c comparison) strip(objects []map[string]any, from side) (stripped []map[s
 	return stripped
 }
 
-// cut removes the field of a difference, and the maps that are empty then. It is false if there is
-// none.
+// cut removes the field of a difference, and the maps that are empty then. It returns false without
+// the field.
 func (d difference) cut(v any, path []string) bool {
 	switch v := v.(type) {
 	case []any:

@@ -172,7 +172,7 @@ spec:
   next: {statusTemplate: "{phase: Succeeded, conditions: [{type: Ready, status: 'False'}]}"}
 `
 
-// TestClusterLikeKnowsAllControllers holds that a controller that is renamed or new does not lose its
+// TestClusterLikeKnowsAllControllers checks that a new or renamed controller does not lose its
 // limits silently.
 func TestClusterLikeKnowsAllControllers(t *testing.T) {
 	known := simulation.ClusterLike().Controllers

@@ -12,8 +12,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// The range of addresses of Services, as kubeadm sets it up: 10.96.0.0/12. Addresses that nobody
-// asked for come from above the first 256.
+// The range of addresses of Services, as kubeadm sets it up: 10.96.0.0/12. Addresses that the
+// server picks come from above the first 256.
 var (
 	firstAddress = netip.MustParseAddr("10.96.0.0")
 	addressRange = netip.PrefixFrom(firstAddress, 12)

@@ -16,8 +16,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// creations are what the server does with new objects beside filling in: the strategies of its
-// registry, and the admission plugins that are on by default and add to objects.
+// creations are what the server does with new objects in addition to filling in defaults: the
+// strategies of its registry, and the admission plugins that are on by default and add to objects.
 var creations = map[schema.GroupResource][]func(*memory.Review) error{
 	pods:                                       {priority, tolerations, qualityOfService, gates},
 	{Resource: "services"}:                     {clusterIPs},
@@ -122,8 +122,8 @@ func priority(v *memory.Review) error {
 	return nil
 }
 
-// classOf returns the class of a name, for "" the default one with the smallest value; nil if there
-// is none.
+// classOf returns the class with the given name. For "" it returns the default class with the
+// smallest value, or nil without one.
 func classOf(v *memory.Review, name string) (found map[string]any) {
 	smallest := int64(0)
 	for _, class := range v.List(priorityClass, "") {

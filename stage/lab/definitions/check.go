@@ -87,8 +87,8 @@ func (w *write) checkEmbedded() field.ErrorList {
 	return field.ErrorList{field.InternalError(nil, fmt.Errorf("objectmeta.Validate is a %T", objectmeta.Validate))}
 }
 
-// withRules adds what the rules in CEL say. They are not asked about an object that they may not be
-// able to read.
+// withRules adds the faults that the CEL rules find. The rules do not run on an object that they
+// might be unable to read.
 func (w *write) withRules(faults field.ErrorList) field.ErrorList {
 	if w.rules == nil {
 		return faults

@@ -45,7 +45,7 @@ func filledNames(names map[string]any) map[string]any {
 	return names
 }
 
-// storeVersion adds the version that is stored to those that the status of a definition names.
+// storeVersion adds the storage version to status.storedVersions of a definition.
 func storeVersion(crd *unstructured.Unstructured) {
 	status, is := crd.Object["status"].(map[string]any)
 	versions, _ := status["storedVersions"].([]any)
@@ -64,7 +64,8 @@ func Check() memory.Hooks {
 	return memory.Hooks{Name: CheckName, Validate: checkDefinition}
 }
 
-// CheckName is the name of hooks that check definitions, of which a cluster has one.
+// CheckName is the name of hooks that check definitions. A cluster has at most one hook with this
+// name.
 const CheckName = "check of definitions"
 
 func checkDefinition(v *memory.Review) error {

@@ -140,7 +140,7 @@ func (l *Lab) patch(ref reference, kind types.PatchType, body map[string]any, su
 }
 
 // Applied returns the objects that were applied, as they are now, in the order in which they were
-// applied first. Those that are gone are left out.
+// applied first. It leaves out objects that are gone.
 func (l *Lab) Applied() (objs []*unstructured.Unstructured) {
 	for _, ref := range l.applied {
 		if obj, err := l.get(ref); err == nil {

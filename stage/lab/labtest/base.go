@@ -13,8 +13,8 @@ import (
 )
 
 // A Base is what labs with the same options have in common: compiled Stages, and a cluster with the
-// objects that a lab begins with. Labs that are made of it behave as those of [New] and begin much
-// sooner. It is immutable and safe for concurrent use.
+// objects of a new lab. A lab that is made from a Base behaves like one made by [New] and begins
+// much sooner. A Base is immutable and safe for concurrent use.
 type Base struct {
 	options Options
 	set     *stage.Set

@@ -63,8 +63,8 @@ spec:
     spec: {containers: [{name: db, image: postgres}]}
 `
 
-// TestStatefulSetWhosePodsFailRecovers: a Pod that is made again under its name has a chance of its
-// own, so that db-0 runs after a while whatever the seed is.
+// TestStatefulSetWhosePodsFailRecovers: a Pod that is made again under its name gets a new random
+// decision, so that db-0 runs after a while with any seed.
 func TestStatefulSetWhosePodsFailRecovers(t *testing.T) {
 	failures := 0
 	for seed := range uint64(14) {

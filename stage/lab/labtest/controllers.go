@@ -55,8 +55,8 @@ func standIn(kind schema.GroupVersionKind) func(context.Context, reconcile.Reque
 	}
 }
 
-// writeStatus makes an object current by a write to the status subresource, or to the object if
-// there is none.
+// writeStatus makes an object current. It writes to the status subresource, or to the object if its
+// kind has no such subresource.
 func writeStatus(ctx context.Context, r reconcile.Request, obj *unstructured.Unstructured, subresources ...string) error {
 	made, err := inState(obj, kstatustest.Current, r.Now, len(subresources) > 0)
 	if err != nil {

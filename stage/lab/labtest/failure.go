@@ -21,9 +21,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
-// A Failure happens to some objects of a kind, chosen at random. Each object is decided about once;
-// an object that replaces another one is decided about anew. A Pod of a ReplicaSet that fails
-// permanently may be replaced by one that fails too: if that does not end, the test fails.
+// A Failure happens to some objects of a kind, chosen at random. The choice is made once for each
+// object, and again for an object that replaces another one. A Pod of a ReplicaSet that fails
+// permanently can be replaced by a Pod that also fails. If this does not end, the test fails.
 type Failure struct {
 	State kstatustest.State // such as kstatustest.CrashLoopBackOff
 	// Rate is the share of the objects that fail, from 0 to 1. Default: 0, or 1 if Count is set.
@@ -33,8 +33,8 @@ type Failure struct {
 	// After is how long an object is well before it fails. Default: it fails at once.
 	After time.Duration
 	// For is how long the failure lasts. Afterwards the object is driven to [Ready], so that
-	// controllers and Stages go on with it: a claim that is Pending for five minutes is bound then.
-	// Default: for ever. Pods that have Failed, Succeeded or were Evicted cannot recover.
+	// controllers and Stages continue with it: a claim that is Pending for five minutes is bound
+	// then. Default: without end. A Pod that is Failed, Succeeded or Evicted cannot recover.
 	For time.Duration
 	// Kind is the kind of the objects. Default: Pods. A Pod fails when it has a node or, if the
 	// State is Unschedulable, before.
@@ -147,8 +147,8 @@ func (f Failure) check() error {
 	return nil
 }
 
-// endlessFailure returns an error if the objects of a ReplicaSet or StatefulSet fail again and
-// again without time passing, because each is replaced by one that fails too.
+// endlessFailure returns an error if the objects of a ReplicaSet or StatefulSet fail without end
+// while no time passes, because each replacement also fails.
 func (l *Lab) endlessFailure(failure int, obj *unstructured.Unstructured) error {
 	owner := metav1.GetControllerOf(obj)
 	if owner == nil {

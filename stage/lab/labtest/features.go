@@ -37,8 +37,8 @@ func (l *Lab) NotModelled() []features.Use {
 	return l.features.Uses()
 }
 
-// admit is the admission of the lab. It remembers objects with a field that is dropped there, which
-// nobody sees afterwards. It is called by those who write, in any goroutine.
+// admit is the admission of the lab. It remembers objects with a field that it drops, because the
+// stored object no longer shows the field. Every writer calls it, in any goroutine.
 func (l *Lab) admit(v *memory.Review) error {
 	if v.Kind == nodeKind && v.Old == nil && (!l.options.OnlyStages || !l.begun) {
 		labelNode(v.New)

@@ -36,9 +36,10 @@ type Options struct {
 	// Start is the virtual time at which the lab begins. Default 2006-01-02T15:04:05Z.
 	Start time.Time
 	// Nodes is the number of nodes, each for 110 Pods with 32 CPUs and 256Gi of memory. Default 3;
-	// -1: no nodes. All are in one zone: a test that needs several zones applies Nodes with labels of
-	// its own, or applies node-1 and so on again. A Node that a test creates gets the labels that a
-	// kubelet sets (hostname, os and arch), unless it has them or OnlyStages is set.
+	// -1: no nodes. All nodes are in one zone. A test that needs several zones applies its own
+	// Nodes with labels, or applies node-1 and further nodes again. A Node that a test creates gets
+	// the labels that a kubelet sets (hostname, os and arch), unless it has them or OnlyStages is
+	// set.
 	Nodes int
 	// Stages are played in addition to preset NodeFast; if they are for Pods, they are played in
 	// addition to PodFast instead of the kubelets. For Pods or Nodes OnlyStages is what is wanted
@@ -52,14 +53,14 @@ type Options struct {
 	Controllers []reconcile.Controller
 	// OnlyControllers leaves those out.
 	OnlyControllers bool
-	// Kinds are kinds in addition to those that package memory knows. CustomResourceDefinitions can
-	// be applied instead, unless Stages or controllers are for their kinds: then put them into
+	// Kinds are kinds in addition to the kinds of package memory. CustomResourceDefinitions can be
+	// applied instead, unless Stages or controllers are for their kinds: then put them into
 	// Definitions.
 	Kinds       []memory.Kind
 	Definitions []*unstructured.Unstructured
 	// Kubelets are the options of the kubelets that do what Pods say, see package kubelet.
 	Kubelets kubelet.Options
-	// NoEvents leaves out the Events that controllers and kubelets record, as those of a cluster do.
+	// NoEvents turns off the Events that controllers and kubelets record as on a cluster.
 	NoEvents bool
 	// Timing is how long things take. Nil: nothing takes time but what Pods and Stages say. See
 	// simulation.ClusterLike. What is under way ends with the test, if T has a method Cleanup;

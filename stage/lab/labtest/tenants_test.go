@@ -204,7 +204,7 @@ func TestNoTextAddsFields(t *testing.T) {
 	}
 }
 
-// texts are functions that put a text in the place of one text of an object: a value or a key.
+// texts are functions that replace one text of an object, a value or a key, with another.
 func texts(obj map[string]any) []func(string) {
 	var list []func(string)
 	for _, section := range []string{"metadata", "spec", "status"} {

@@ -27,11 +27,11 @@ func (l *Lab) Advance(d time.Duration) {
 	l.logErrors()
 }
 
-// Settle lets virtual time pass until nothing more will happen. It fails the test if that takes
-// longer than Options.Timeout, as with CronJobs, with Stages that repeat for ever and with
-// autoscalers where Options.Metrics is set, and if something happens again and again without time
-// passing. The failure names what is due next and why, and the errors of Stages and controllers. Without
-// a failure these are logged, as by Advance.
+// Settle lets virtual time pass until nothing more will happen. It fails the test if this takes
+// longer than Options.Timeout. CronJobs, Stages that repeat without end, and autoscalers with
+// Options.Metrics never settle. It also fails the test if changes repeat without end while no time
+// passes. The failure names what is due next and why, and the errors of Stages and controllers.
+// Without a failure these errors are logged, as by Advance.
 func (l *Lab) Settle() {
 	l.t.Helper()
 	l.playUntil(l.Now().Add(l.options.Timeout), never)

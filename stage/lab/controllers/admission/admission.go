@@ -24,7 +24,8 @@ func Admit(v *memory.Review) error {
 	return nil
 }
 
-// AdmitUnprotected is Admit without Protect, for a cluster where nobody removes the finalizers.
+// AdmitUnprotected is Admit without Protect, for a cluster without the controllers that remove the
+// finalizers of Protect.
 func AdmitUnprotected(v *memory.Review) error {
 	for _, admit := range []func(*memory.Review) error{DropFields, LimitRanges, NodePorts, quota.Admit} {
 		if err := admit(v); err != nil {

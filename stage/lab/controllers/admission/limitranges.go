@@ -71,7 +71,7 @@ func completeRange(obj map[string]any) {
 	}
 }
 
-// merged returns all fields of some maps, of which later ones count.
+// merged returns a map with the fields of all maps. A later map overrides an earlier one.
 func merged(all ...map[string]any) map[string]any {
 	sum := map[string]any{}
 	for _, m := range all {
@@ -147,7 +147,7 @@ func defaultsOf(r *unstructured.Unstructured) (requests, limits map[string]any) 
 	return requests, limits
 }
 
-// complete changes a container of its own, and says how.
+// complete sets the defaults of one container. It returns a text for each default that it set.
 func complete(container, requests, limits map[string]any, kind string) (said []string) {
 	resources := fields.Map(container, "resources")
 	for _, group := range []struct {

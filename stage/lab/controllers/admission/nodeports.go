@@ -17,8 +17,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// The default range of node ports. Ports that nobody asked for come from above the first 86, as
-// long as there are any.
+// The default range of node ports. A port that the server picks comes from above the first 86, as
+// long as one is free there.
 const (
 	firstPort, lastPort = 30000, 32767
 	firstDynamic        = firstPort + 86

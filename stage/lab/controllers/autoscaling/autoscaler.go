@@ -23,7 +23,7 @@ import (
 
 // HorizontalPodAutoscalers returns the controller that scales workloads by what they use.
 //
-// The controller has a state. Give each loop one of its own.
+// The controller keeps state. Create a separate controller for each loop.
 func HorizontalPodAutoscalers(o Options) reconcile.Controller {
 	o = o.withDefaults()
 	known := histories{}
@@ -39,7 +39,7 @@ func HorizontalPodAutoscalers(o Options) reconcile.Controller {
 	}
 }
 
-// A history is what is known of an autoscaler beside the cluster.
+// A history is what the controller remembers of an autoscaler. The cluster does not store it.
 type history struct {
 	next            time.Time // when to look at it
 	selector        labels.Selector
@@ -121,8 +121,8 @@ func newAutoscaler(c control.Call, o Options, hpa *unstructured.Unstructured) *a
 	}
 }
 
-// act scales, and writes the status. Metrics that cannot be had are no error: the status and an
-// Event say so.
+// act scales, and writes the status. Metrics that are not available are not an error: the status
+// and an Event report it.
 func (a *autoscaler) act() (err error) {
 	a.scale, err = findScale(a.Call, a.hpa, a.options.Targets)
 	if err != nil {
@@ -144,7 +144,7 @@ func (a *autoscaler) act() (err error) {
 	return a.rescale(desired, reason)
 }
 
-// decide returns how many replicas there are to be, and why. An error has been recorded.
+// decide returns the wanted number of replicas, and the reason. It has already recorded the errors.
 func (a *autoscaler) decide() (desired int64, reason string, err error) {
 	now := a.scale.spec
 	switch {

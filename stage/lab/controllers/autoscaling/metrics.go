@@ -22,13 +22,14 @@ type Query struct {
 	Type string
 	// Name is that of the resource, such as cpu, or of the metric.
 	Name string
-	// Container is the container whose use is asked for, if the type is ContainerResource.
+	// Container is the name of the container to measure. It is set if the type is
+	// ContainerResource.
 	Container string
 	// Selector is that of the metric, if the type is Pods, Object or External. Not nil.
 	Selector labels.Selector
 	// Object is spec.metrics[*].object.describedObject, if the type is Object.
 	Object map[string]any
-	// Pods are those that the scaled object selects, by name. Those without a value are missing.
+	// Pods are the Pods that the scaled object selects, by name. A Pod without a value is missing.
 	Pods []*unstructured.Unstructured
 	// Autoscaler is who asks.
 	Autoscaler *unstructured.Unstructured
@@ -57,9 +58,9 @@ const AnnotationPrefix = "metrics.stagecraft-go.github.io/"
 //	metrics.stagecraft-go.github.io/requests_per_second: "12"
 //	app.container.metrics.stagecraft-go.github.io/cpu: 100m
 //
-// the last of which is that of the container app. A Pod that has none for the metric is missing.
-// Metrics of the types Object and External are annotations of the first form of the autoscaler
-// itself.
+// The last one is for the container app. A Pod without an annotation for the metric is missing.
+// Metrics of the types Object and External are annotations of the autoscaler itself, in the first
+// form.
 func FromAnnotations(q Query) (values []Value, err error) {
 	key := AnnotationPrefix + q.Name
 	of := q.Pods

@@ -287,7 +287,7 @@ func externalName(s metricSpec) string {
 	return fmt.Sprintf("external metric %s(%s)", s.name, printedSelector(s))
 }
 
-// milli reads a quantity in thousandths. It is false if there is none.
+// milli reads a quantity in thousandths. It returns false without a quantity.
 func milli(m map[string]any, field string) (int64, bool, error) {
 	v, ok := m[field]
 	if !ok || v == nil {

@@ -26,7 +26,7 @@ import (
 // CronJobs returns the controller that creates Jobs by a schedule. A CronJob whose schedule or time
 // zone cannot be read is left alone.
 //
-// The controller has a state. Give each loop one of its own.
+// The controller keeps state. Create a separate controller for each loop.
 func CronJobs() reconcile.Controller {
 	t := cronTimes{}
 	return reconcile.Controller{
@@ -42,12 +42,13 @@ const cronName = "cronjob" // of the controller
 // cronDelay is how long after the time of a schedule a CronJob is looked at, for clocks that differ.
 const cronDelay = 100 * time.Millisecond
 
-// cronTimes are when CronJobs are to be looked at, by name. One whose schedule changes is not
-// looked at before the next time of the new schedule or, if that is sooner, of the old one.
+// cronTimes are the times of the next look at each CronJob, by name. After a change of the
+// schedule, the next look is at the next time of the new schedule or, if that is sooner, of the old
+// one.
 type cronTimes map[types.NamespacedName]*cronTime
 
 type cronTime struct {
-	due         time.Time // zero if it is to be looked at when something happens only
+	due         time.Time // zero: look only when something happens
 	rescheduled bool
 }
 
@@ -197,8 +198,8 @@ func (r *cronRun) note(reason, format string, args ...any) {
 	r.Record(r.owner, "Normal", reason, fmt.Sprintf(format, args...))
 }
 
-// next returns when to look again: a little after the next time of a schedule, zero if there is
-// none.
+// next returns when to look again: a little after the next time of a schedule, or zero without a
+// next time.
 func (r *cronRun) next(s cron.Schedule) time.Time {
 	from := r.Now
 	if m, err := missedSince(s, r.lastOrCreated(), r.Now); err == nil && !m.latest.IsZero() {
@@ -241,7 +242,7 @@ func (r *cronRun) since() time.Time {
 	return since
 }
 
-// isDue reports whether a Job is to be started for a time of the schedule.
+// isDue reports whether the controller must start a Job for a time of the schedule.
 func (r *cronRun) isDue(at time.Time) bool {
 	if at.IsZero() {
 		return false

@@ -59,7 +59,7 @@ func (s indexes) with(more []int64) indexes {
 	return s.merged()
 }
 
-// merged brings spans into order and joins those that overlap or touch.
+// merged brings spans into order and joins spans that overlap or touch.
 func (s indexes) merged() (joined indexes) {
 	slices.SortFunc(s, func(a, b span) int { return cmp.Compare(a.first, b.first) })
 	for _, p := range s {

@@ -24,10 +24,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// Jobs returns the controller that runs Pods until enough of them have succeeded. It needs
-// [OrphanedPods] beside it where Jobs are deleted, and [FinishedJobs] where they have a time to live.
+// Jobs returns the controller that runs Pods until enough of them have succeeded. Run
+// [OrphanedPods] with it if Jobs are deleted, and [FinishedJobs] if Jobs have a time to live.
 //
-// The controller has a state. Give each loop one of its own.
+// The controller keeps state. Create a separate controller for each loop.
 func Jobs() reconcile.Controller {
 	b := backoffs{}
 	return reconcile.Controller{
@@ -113,7 +113,7 @@ type jobRun struct {
 	active []pods.Pod
 
 	jobStatus
-	succeeded, failed int64                // Pods, including those that the status does not count yet
+	succeeded, failed int64                // Pods, including Pods that the status does not count yet
 	ending            conditions.Condition // why the Job ends, nil if it goes on; its type is SuccessCriteriaMet, FailureTarget or Failed
 	requeueAfter      time.Duration
 	backoffs          backoffs
@@ -171,7 +171,7 @@ func finishedCondition(l conditions.List) conditions.Condition {
 	return nil
 }
 
-// countTerminal counts the Pods that are terminal, including those that the status does not count
+// countTerminal counts the Pods that are terminal, including Pods that the status does not count
 // yet.
 func (r *jobRun) countTerminal() {
 	r.succeeded, r.failed = r.jobStatus.succeeded, r.jobStatus.failed

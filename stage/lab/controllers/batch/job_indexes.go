@@ -47,8 +47,8 @@ func failuresBefore(p pods.Pod, annotation string) int64 {
 	return n
 }
 
-// findLastFailed finds the Pods that failed last of each index that is to be tried again. They keep
-// their finalizer, because they say how often the index has failed, until they are replaced.
+// findLastFailed finds the last failed Pod of each index that the Job must try again. This Pod
+// keeps its finalizer until it is replaced, because it records how often the index has failed.
 func (r *jobRun) findLastFailed() {
 	r.lastFailed = map[int64]pods.Pod{}
 	active := map[int64]bool{}
@@ -73,8 +73,8 @@ func (r *jobRun) isLastFailed(p pods.Pod) bool {
 	return ok && last.GetUID() == p.GetUID()
 }
 
-// indexBackoff returns after which time the Pod of an index may be replaced, if each index has a
-// backoff of its own.
+// indexBackoff returns the time after which the Pod of an index can be replaced, if each index has
+// its own backoff.
 func (r *jobRun) indexBackoff(index int64) time.Duration {
 	last, ok := r.lastFailed[index]
 	if !ok {
@@ -104,8 +104,8 @@ func (r *jobRun) countFailures(annotations map[string]any, index int64) {
 	}
 }
 
-// pendingIndexes returns, of the first n indexes that have neither succeeded nor failed for good and
-// have no active Pod, those that may be tried now.
+// pendingIndexes looks at the first n indexes. It returns the indexes without an active Pod that
+// have neither succeeded nor failed for good, and that may be tried now.
 func (r *jobRun) pendingIndexes(n int) (pending []int64) {
 	busy := map[int64]bool{}
 	for _, p := range r.pods {
@@ -154,7 +154,8 @@ func (r *jobRun) byIndexes() conditions.Condition {
 	return nil
 }
 
-// bySuccessPolicy returns how a Job ends of which enough indexes have succeeded, nil if it goes on.
+// bySuccessPolicy returns how a Job ends when its success policy is met, or nil if the Job
+// continues.
 func (r *jobRun) bySuccessPolicy() conditions.Condition {
 	if !r.spec.indexed || len(r.succeededIndexes) == 0 {
 		return nil

@@ -25,7 +25,7 @@ func (r *jobRun) manage() error {
 	if want <= int64(len(r.active)) {
 		return nil
 	}
-	if wait := r.backoff.left(r.Now); wait > 0 && r.spec.indexBackoff < 0 { // else each index has one of its own
+	if wait := r.backoff.left(r.Now); wait > 0 && r.spec.indexBackoff < 0 { // else each index has one separately
 		r.requeueAfter = control.Sooner(r.requeueAfter, wait)
 		return nil
 	}
@@ -39,7 +39,7 @@ func (r *jobRun) wantActive() int64 {
 	case r.spec.completions >= 0:
 		return max(0, min(r.spec.parallelism, r.spec.completions-r.succeeded))
 	case r.succeeded > 0:
-		return int64(len(r.active)) // no more Pods are created; those that run may end
+		return int64(len(r.active)) // no more Pods are created; Pods that run may end
 	}
 	return r.spec.parallelism
 }
@@ -90,8 +90,8 @@ func (r *jobRun) splitDuplicates() (gone, left []pods.Pod) {
 	return gone, left
 }
 
-// backoffLeft returns what is left of the backoff after a number of failures, of which the last one
-// is given.
+// backoffLeft returns what is left of the backoff. It takes the number of failures and the last
+// failure.
 func backoffLeft(failures int, last, now time.Time) time.Duration {
 	if failures == 0 {
 		return 0

@@ -20,8 +20,8 @@ type jobStatus struct {
 	conditions                      conditions.List
 	succeeded, failed               int64
 	uncounted                       uncounted
-	succeededIndexes, failedIndexes indexes            // those that have succeeded, and those that have failed for good
-	lastFailed                      map[int64]pods.Pod // of the indexes that are to be tried again
+	succeededIndexes, failedIndexes indexes            // Pods that have succeeded, and Pods that have failed for good
+	lastFailed                      map[int64]pods.Pod // of the indexes that the Job must try again
 	terminating                     int64              // Pods that are being deleted and not terminal
 }
 

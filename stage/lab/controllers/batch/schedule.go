@@ -35,7 +35,7 @@ const manyMissed = 100
 // A missedStart is what a CronJob has not been run for.
 type missedStart struct {
 	earliest time.Time // after which times count
-	latest   time.Time // the last time that has passed, zero if there is none
+	latest   time.Time // the last time that has passed; zero without one
 	count    int64     // about how many have passed
 }
 

@@ -1,5 +1,5 @@
 // Package features says which fields of built-in kinds the controllers, the scheduler and the
-// cluster in memory heed, and reports the use of those that they do not.
+// cluster in memory use. It reports objects that use any other field.
 //
 // # Terminology
 //
@@ -17,9 +17,9 @@
 //
 // # The table
 //
-// FEATURES.md in the root of the repository is written from [Kinds]. A test of stage/lab/internal/oracle
-// walks the Go types of Kubernetes and fails for a field that no row is about, so that a new field
-// cannot be forgotten; another one holds that the tests that rows name exist.
+// FEATURES.md in stage/lab is generated from [Kinds]. A test in stage/lab/internal/oracle walks the
+// Go types of Kubernetes and fails for a field without a row, so that no new field is forgotten.
+// Another test checks that the tests named by rows exist.
 //
 // What only Nodes read ([OnNodes]) is neither modelled nor reported: containers do not run here.
 // Package kubelet does some of it, which is Modelled.

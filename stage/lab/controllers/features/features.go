@@ -38,14 +38,15 @@ type Row struct {
 	Also string
 	// Test shows it, if it is modelled, or what Also says.
 	Test string
-	// Unless are values, as text, that ask for nothing: those that the API server sets by default.
+	// Unless are values, as text, that have no effect: the defaults of the API server.
 	Unless []string
 }
 
 // A Kind has rows.
 type Kind struct {
 	schema.GroupVersionKind
-	// Controller writes the status of the kind; "" if nobody has to.
+	// Controller is the controller that writes the status of the kind; "" if the kind needs no such
+	// controller.
 	Controller string
 	Rows       []Row
 }
@@ -65,12 +66,12 @@ func modelled(feature, test string, paths ...string) []Row {
 	return rows(Row{State: Modelled, Feature: feature, Test: test}, paths)
 }
 
-// reported returns rows of which the use is reported.
+// reported returns rows whose use is reported.
 func reported(feature string, paths ...string) []Row {
 	return rows(Row{State: Reported, Feature: feature}, paths)
 }
 
-// reportedUnless is reported but for values that ask for nothing.
+// reportedUnless returns a row whose use is reported, except for values that have no effect.
 func reportedUnless(feature, path string, values ...string) []Row {
 	return []Row{{Path: path, State: Reported, Feature: feature, Unless: values}}
 }

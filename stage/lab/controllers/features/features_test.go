@@ -23,7 +23,7 @@ import (
 
 const page = "../../FEATURES.md"
 
-// TestPage holds that FEATURES.md is what the table says. With UPDATE=1 it is written.
+// TestPage checks that FEATURES.md is what the table says. With UPDATE=1 the test writes the page.
 func TestPage(t *testing.T) {
 	if os.Getenv("UPDATE") != "" {
 		require.NoError(t, os.WriteFile(page, []byte(features.Markdown()), 0o644))
@@ -33,7 +33,7 @@ func TestPage(t *testing.T) {
 	require.Equal(t, features.Markdown(), string(text), "cd stage/lab && UPDATE=1 go test ./controllers/features")
 }
 
-// TestModelledRowsNameTheirTests holds that the tests exist.
+// TestModelledRowsNameTheirTests checks that the tests exist.
 func TestModelledRowsNameTheirTests(t *testing.T) {
 	out, err := exec.Command("grep", "-rhoE", "--include=*_test.go", `^func Test[A-Za-z0-9_]+`, "../..", "../../../memory").Output()
 	require.NoError(t, err)
@@ -130,7 +130,7 @@ func TestDefaultsAreNoUse(t *testing.T) {
 	require.Empty(t, r.Uses())
 }
 
-// A kind whose controller does not run has a status that nobody writes, unless Stages do.
+// Without its controller, no program writes the status of a kind, unless Stages do.
 func TestKindsWithoutTheirController(t *testing.T) {
 	deployment := `{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, uid: d}}`
 	for played, want := range map[bool]int{false: 1, true: 0} {

@@ -17,8 +17,8 @@ import (
 type Options struct {
 	// Trace is called at the first use of each row. Default: nothing.
 	Trace func(Use)
-	// Controllers are the names of those that run. The use of a kind whose controller does not run
-	// is reported, because nobody writes its status. Nil: all run.
+	// Controllers are the names of the controllers that run. The use of a kind whose controller
+	// does not run is reported, because no program writes its status. Nil: all controllers run.
 	Controllers []string
 	// Played reports whether Stages write the status of a kind. Default: of none.
 	Played func(schema.GroupVersionKind) bool
@@ -106,7 +106,8 @@ func (r *Report) Watch(on func(schema.GroupVersionKind, func(context.Context, wa
 	return nil
 }
 
-// Tell has a function called at the first use of each row, beside Options.Trace.
+// Tell registers a function that is called at the first use of each row, in addition to
+// Options.Trace.
 func (r *Report) Tell(do func(Use)) { r.told = append(r.told, do) }
 
 // Observe looks at an object that is new or has changed. One of generation 1 that is not new has the
@@ -169,7 +170,7 @@ func (c *check) isUsed(v any, path []string) bool {
 	return slices.ContainsFunc(items, func(item any) bool { return c.isUsed(item, path[1:]) })
 }
 
-// isEmpty reports whether a value is what a field has that nobody has set.
+// isEmpty reports whether a value is that of a field that is not set.
 func isEmpty(v any) bool {
 	switch v := v.(type) {
 	case nil:

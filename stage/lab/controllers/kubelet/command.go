@@ -11,8 +11,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 )
 
-// A Program is what a container does by itself. One that is asked to stop before it ends is killed at
-// the end of its grace period, as sleep is.
+// A Program is what a container does by itself. A program that gets a signal before its end is
+// killed at the end of its grace period, as sleep is.
 type Program struct {
 	// Runs is for how long it runs, rounded up to whole seconds.
 	Runs time.Duration
@@ -21,12 +21,12 @@ type Program struct {
 }
 
 // A program is what a container does by itself. The zero value runs until it is stopped, and ends
-// as soon as it is asked to.
+// as soon as the kubelet stops it.
 type program struct {
 	known   bool          // the command says how long it runs
 	runs    time.Duration // how long
 	code    int64         // with which exit code it ends then
-	guessed bool          // the command does not say it: the container ends at once when it is asked to
+	guessed bool          // the command does not say it: the container ends as soon as the kubelet stops it
 }
 
 // programOf reads what the command of a container says, as far as it is one of sleep N, exit N,

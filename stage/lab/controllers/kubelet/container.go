@@ -77,7 +77,7 @@ func statusField(init bool) string {
 	return "containerStatuses"
 }
 
-// readStatus reads what of the status is not computed anew each time.
+// readStatus reads the part of the status that is kept between two calls.
 func (c *container) readStatus(pod *unstructured.Unstructured) {
 	for _, s := range fields.Maps(pod.Object, "status", statusField(c.init)) {
 		if fields.String(s, "name") != c.name {
@@ -162,7 +162,7 @@ func (c *container) probed(now time.Time) (next time.Time) {
 	return next
 }
 
-// earlier returns the earlier of two times of which the zero time is never.
+// earlier returns the earlier of two times. The zero time means never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -173,7 +173,7 @@ func earlier(a, b time.Time) time.Time {
 // crashDelays are how long a kubelet waits until it starts a container again.
 var crashDelays = [...]time.Duration{0, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second, 160 * time.Second, 300 * time.Second}
 
-// resetAfter is how long a container has to run until the delay begins anew.
+// resetAfter is how long a container has to run until the delay starts from the beginning.
 const resetAfter = 10 * time.Minute
 
 // crashDelay returns the delay after an end, from how long the container waited before.

@@ -18,9 +18,9 @@ import (
 // Name is the name of the controller.
 const Name = "kubelet-pods"
 
-// Pods returns the controller that does what Next says with all Pods on nodes whose kubelet runs
-// (see nodes.KubeletRuns), of those that a function selects; nil: of all. No Stage may be played on
-// the same Pods.
+// Pods returns the controller that does what [Next] returns. It acts on the Pods that selects
+// accepts, on nodes whose kubelet runs (see nodes.KubeletRuns). With a nil function it acts on all
+// Pods there. No Stage may be played on the same Pods.
 func Pods(o Options, selects func(pod *unstructured.Unstructured) bool) reconcile.Controller {
 	recorded := recorded{at: map[types.NamespacedName]lastRecorded{}}
 	return reconcile.Controller{

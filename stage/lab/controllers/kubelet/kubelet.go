@@ -24,10 +24,11 @@ type Options struct {
 	// UnpullableImages are images, as Pods name them, that cannot be pulled, in addition to all
 	// whose tag is 404.
 	UnpullableImages []string
-	// Program returns what a container of a Pod does in place of its command; false: what its command
-	// says. The run is how often it was started before. A kubelet asks again and again: the answer for
-	// the same Pod, container and run must be the same. It must be safe for concurrent use if the
-	// kubelets are. Default: what commands say. The annotation of [CommandSuffix] comes first.
+	// Program returns what a container of a Pod does instead of its command; false: what its
+	// command says. The run is how often the container was started before. A kubelet calls Program
+	// repeatedly: the answer for the same Pod, container and run must be the same. It must be safe
+	// for concurrent use if the kubelets are. Default: what commands say. The annotation of
+	// [CommandSuffix] comes first.
 	Program func(pod *unstructured.Unstructured, container string, run int) (Program, bool)
 	// RunUnknown has every container whose command is not known run until it is stopped. Default: where
 	// a Pod is meant to end, such a container ends, see the package comment.
@@ -40,10 +41,10 @@ type Options struct {
 type Step struct {
 	// Status is the whole status as it is from then on.
 	Status map[string]any
-	// Events are to be recorded, in their order.
+	// Events are the Events to record, in their order.
 	Events []Event
-	// Delete is set if the Pod is to be deleted without a grace period, after its status has been
-	// written: its deletion was asked for, and its containers have ended.
+	// Delete is set if the Pod must be deleted without a grace period, after its status has been
+	// written: its deletion was requested, and its containers have ended.
 	Delete bool
 	// Next is when there is more to do if the Pod does not change before. Zero: never.
 	Next time.Time
@@ -211,8 +212,8 @@ func (k *kubelet) noteCompletion() {
 	}
 }
 
-// initialized reports whether a container that is no init container has ever run: those that are
-// sidecars may then be restarting.
+// initialized reports whether a container that is not an init container has ever run. In such a
+// Pod, init containers that are sidecars can be restarting.
 func (k *kubelet) initialized() bool {
 	return slices.ContainsFunc(k.mains, func(c *container) bool { return c.running() || c.ended != nil || c.last != nil })
 }

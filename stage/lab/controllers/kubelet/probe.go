@@ -14,7 +14,8 @@ import (
 // never is later than any container runs.
 const never = time.Duration(math.MaxInt64 / 4)
 
-// A probe is when a container is asked, and how it answers. Times count from its start.
+// A probe says when the kubelet probes a container, and how the container answers. Times count from
+// its start.
 type probe struct {
 	delay, period    time.Duration
 	success, failure int64

@@ -17,7 +17,7 @@ type stop struct {
 	probe     string // the kind of the probe that failed
 }
 
-// stopAsked is how a container ends that is asked to end at a time.
+// stopAsked is how a container ends that the kubelet stops at a time.
 func (c *container) stopAsked(at time.Time, grace time.Duration, probe string) stop {
 	if c.program.known && c.program.runs > 0 && !c.program.guessed {
 		return stop{at.Add(max(grace, leastGrace)), at, codeKilled, probe}
@@ -25,7 +25,7 @@ func (c *container) stopAsked(at time.Time, grace time.Duration, probe string) s
 	return stop{at, at, codeTerminated, probe}
 }
 
-// ownStop is how a running container ends if nobody deletes its Pod: by itself, or by a probe that
+// ownStop is how a running container ends unless its Pod is deleted: by itself, or by a probe that
 // fails.
 func (c *container) ownStop(grace time.Duration) (first stop) {
 	if c.program.known {
@@ -59,8 +59,8 @@ func sooner(a, b stop) stop {
 	return a
 }
 
-// stopOf is how a running container ends: by itself, by a probe that fails, or because all are asked
-// to end.
+// stopOf is how a running container ends: by itself, by a probe that fails, or because the kubelet
+// stops all containers.
 func (k *kubelet) stopOf(c *container) stop {
 	s := c.ownStop(k.grace())
 	asked := k.stopAskedAt()

@@ -24,9 +24,9 @@ func (o Options) mainProgram(pod *unstructured.Unstructured, spec map[string]any
 	return p, err
 }
 
-// endsSoon reports whether a container ends after a moment, of which it is not known what it does:
-// where its Pod is meant to end, unless it runs for ever by its nature. Without a command it does
-// what its image does, which is meant to end in a Job only.
+// endsSoon reports whether a container with an unknown program ends after a moment. It does if its
+// Pod is meant to end, unless its command runs forever by its nature. A container without a command
+// runs the program of its image, which is meant to end only in a Job.
 func endsSoon(pod *unstructured.Unstructured, spec map[string]any) bool {
 	words := commandOf(spec)
 	switch policy := fields.String(pod.Object, "spec", "restartPolicy"); {
@@ -52,8 +52,8 @@ func isPause(image string) bool {
 	return name == "pause"
 }
 
-// runsForEver reports whether a command runs for ever by its nature: pause, sleep infinity, or for
-// very long, tail -f, an endless loop of a shell, or a script with one of these.
+// runsForEver reports whether a command runs forever by its nature: pause, sleep infinity or a very
+// long time, tail -f, an endless loop of a shell, or a script with one of these.
 func runsForEver(words []string) bool {
 	for len(words) > 0 && isWrapper(words[0]) {
 		words = words[1:]
@@ -89,7 +89,7 @@ func isWrapper(word string) bool {
 	return false
 }
 
-// scriptRunsForEver reports whether one of the commands of a script runs for ever.
+// scriptRunsForEver reports whether one of the commands of a script runs forever.
 func scriptRunsForEver(script string) bool {
 	for _, command := range strings.FieldsFunc(script, func(r rune) bool { return strings.ContainsRune(";&|\n", r) }) {
 		if runsForEver(strings.Fields(command)) {

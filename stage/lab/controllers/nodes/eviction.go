@@ -86,7 +86,7 @@ func (n *evictedNode) isScheduled(pod *unstructured.Unstructured) bool {
 // An eviction is what is known of a Pod of a tainted Node.
 type eviction struct {
 	pod       *unstructured.Unstructured // as it was looked at last
-	scheduled bool                       // it is to be deleted, at a time
+	scheduled bool                       // it will be deleted, at a time
 	at        time.Time
 }
 
@@ -134,7 +134,7 @@ func (n *evictedNode) sorted() []*eviction {
 	})
 }
 
-// cancel keeps a Pod that was to be deleted.
+// cancel keeps a Pod that was scheduled for deletion.
 func (p *eviction) cancel(c control.Call) {
 	if p.scheduled {
 		p.scheduled = false
@@ -149,8 +149,8 @@ func record(c control.Call, pod *unstructured.Unstructured, message string) {
 	c.Record(ref, "Normal", "TaintManagerEviction", message+control.NameOf(pod).String())
 }
 
-// schedule says when a Pod is deleted. A time that was set before stays while it is to be deleted
-// at all.
+// schedule decides when a Pod is deleted. An earlier time stays as long as the Pod must still be
+// deleted.
 func (n *evictedNode) schedule(c control.Call, pod *unstructured.Unstructured, taints []taint) {
 	p := n.pods[pod.GetUID()]
 	if p == nil {

@@ -91,7 +91,7 @@ func (h *nodeHealth) expire(c control.Call, node *unstructured.Unstructured, o O
 	return node, nil
 }
 
-// unknown returns a condition whose status nobody knows any more.
+// unknown returns a condition whose status is no longer known.
 func unknown(old conditions.Condition, kind string, node *unstructured.Unstructured, now string) conditions.Condition {
 	switch {
 	case old == nil:

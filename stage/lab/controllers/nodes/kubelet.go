@@ -26,9 +26,9 @@ func IsStopped(node *unstructured.Unstructured) bool {
 	return fields.Annotation(node, Kubelet) == Stopped
 }
 
-// KubeletRuns reports whether the kubelet of a Node does something for its Pods: the Node exists, it
-// is not stopped, and its condition Ready is not Unknown. It is for simulation.Options.Kubelet; node
-// is nil if there is none.
+// KubeletRuns reports whether the kubelet of a Node does something for its Pods: the Node exists,
+// it is not stopped, and its condition Ready is not Unknown. It is for simulation.Options.Kubelet;
+// node is nil if the Node does not exist.
 func KubeletRuns(node *unstructured.Unstructured) bool {
 	return node != nil && !IsStopped(node) && readyOf(node).Field("status") != "Unknown"
 }

@@ -248,7 +248,8 @@ func (l *lifecycle) registerNew(c control.Call, all []*unstructured.Unstructured
 	}
 }
 
-// forgetMissing forgets Nodes that are gone, and the heartbeats of those that were made again.
+// forgetMissing forgets Nodes that are gone, and the heartbeats of Nodes that were deleted and
+// created again.
 func (l *lifecycle) forgetMissing(c control.Call, all []*unstructured.Unstructured) {
 	there := make(map[string]types.UID, len(all))
 	for _, node := range all {

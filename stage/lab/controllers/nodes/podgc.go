@@ -18,11 +18,13 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// PodGC returns the Pod garbage collector. It looks at the cluster every 20 seconds, and makes Pods
-// Failed and deletes them without a grace period: the oldest of those that have succeeded or failed
-// while there are more than Options.TerminatedPods; those of Nodes that have been gone for
-// Options.Quarantine since it noticed; those that are being deleted and have no Node, or are on a
-// Node that is not ready and has the taint node.kubernetes.io/out-of-service.
+// PodGC returns the Pod garbage collector. It looks at the cluster every 20 seconds. It makes these
+// Pods Failed and deletes them without a grace period:
+//
+//   - the oldest Pods that have succeeded or failed, while there are more than Options.TerminatedPods
+//   - Pods of Nodes that have been gone for Options.Quarantine since the collector noticed
+//   - Pods that are being deleted and have no Node, or are on a Node that is not ready and has the
+//     taint node.kubernetes.io/out-of-service
 func PodGC(o Options) reconcile.Controller {
 	g := &podGC{options: o.withDefaults(), suspects: map[string]bool{}, missing: map[string]*missingNode{}}
 	return reconcile.Controller{
@@ -179,7 +181,7 @@ func (g *podGC) next(c control.Call) time.Duration {
 	return max(tick(g.start, at, g.options.GCPeriod).Sub(now), 1)
 }
 
-// look does what is to be done now.
+// look does the work that is due now.
 func (g *podGC) look(c control.Call) error {
 	if g.tooMany() {
 		if err := g.deleteTerminated(c); err != nil {

@@ -31,7 +31,7 @@ type zone struct {
 	bucket  bucket
 }
 
-// A waitingNode is to be tainted after a time.
+// A waitingNode gets taints after a time.
 type waitingNode struct {
 	name  string
 	after time.Time
@@ -108,8 +108,9 @@ func (z *zone) remove(name string) {
 	z.waiting = slices.DeleteFunc(z.waiting, func(w waitingNode) bool { return w.name == name })
 }
 
-// nextTaint returns when the next Node of the zone is tainted: at a multiple of evictionPeriod after
-// it began to wait, as soon as the rate allows it. It is farAway if none is.
+// nextTaint returns when the next Node of the zone is tainted: at a multiple of evictionPeriod
+// after it began to wait, as soon as the rate allows it. It returns farAway without a Node to
+// taint.
 func (z *zone) nextTaint(start time.Time) time.Time {
 	if len(z.waiting) == 0 {
 		return farAway
@@ -194,9 +195,9 @@ func (b *bucket) setRate(rate float32, now time.Time) {
 	}
 }
 
-// handleDisruption finds the states of the zones by the Nodes that are ready, and changes the rates.
-// If no Node of any zone is ready, the control plane is taken for cut off: taints NoExecute are
-// removed, and none are set.
+// handleDisruption finds the states of the zones by the Nodes that are ready, and changes the
+// rates. If no Node of any zone is ready, it treats the control plane as cut off: it removes taints
+// NoExecute, and sets none.
 func (l *lifecycle) handleDisruption(c control.Call, ready map[string][]bool) error {
 	states, allFull := map[string]zoneState{}, true
 	for name, nodes := range ready {

@@ -68,7 +68,8 @@ func usageOfClaim(obj map[string]any) Quantities {
 	return used
 }
 
-// podNames are the names in quotas that are about Pods, beside extended resources and huge pages.
+// podNames are the names in quotas that are about Pods, except for extended resources and huge
+// pages.
 var podNames = []string{
 	"count/pods", "pods", "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.ephemeral-storage",
 	"limits.cpu", "limits.memory", "limits.ephemeral-storage",

@@ -47,8 +47,8 @@ func (a Amounts) Add(other Amounts, times int64) {
 	}
 }
 
-// Covers reports whether there is at least as much of every resource as is wanted. A resource of
-// which 0 is wanted is covered unless the amount is negative.
+// Covers reports whether there is at least as much of every resource as is wanted. A resource with
+// a wanted amount of 0 is covered unless the amount is negative.
 func (a Amounts) Covers(wanted Amounts) bool {
 	for name, n := range wanted {
 		if n > a[name] {
@@ -103,12 +103,12 @@ func OfPod(pod *unstructured.Unstructured) Amounts {
 	return OfPodSpec(spec)
 }
 
-// OfPodSpec returns what a Pod with this spec, for example that of a template, requests: the sum of
-// its containers, or the request of an init container if that is higher, in both cases with the
-// sidecars that run at that time. What the Pod as a whole requests of CPU, memory and huge pages
-// (spec.resources) stands instead of that; spec.overhead is added. A container that has a limit and
-// no request for a resource requests its limit. Resources of which the Pod requests 0 are left out.
-// The place that the Pod takes among the "pods" of a Node is not counted.
+// OfPodSpec returns what a Pod with this spec, for example the spec of a template, requests. It is
+// the sum of its containers, or the request of an init container if that is higher. Both include
+// the sidecars that run at that time. What the Pod as a whole requests of CPU, memory and huge
+// pages (spec.resources) replaces that sum; spec.overhead is added. A container that has a limit
+// and no request for a resource requests its limit. The result leaves out resources whose request
+// is 0. It does not count the place that the Pod takes among the "pods" of a Node.
 func OfPodSpec(spec map[string]any) Amounts { return OfPodSpecOr(spec, nil) }
 
 // OfPodSpecOr is OfPodSpec where each container that requests nothing of a resource requests as much

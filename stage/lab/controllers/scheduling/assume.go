@@ -86,8 +86,8 @@ func (s *scheduler) bind(c control.Call, cy *Cycle, queued *QueuedPodInfo, n *No
 	return control.IgnoreNotFound(err)
 }
 
-// selectVolume tells a claim on which Node its first Pod will run, on which a volume is to be
-// provisioned, or reserves the volume that there is.
+// selectVolume tells a claim on which Node its first Pod will run, so that a volume is provisioned
+// there, or reserves the existing volume.
 func selectVolume(c control.Call, p placedClaim, node string) error {
 	if p.volume != nil {
 		if fields.Map(p.volume.Object, "spec", "claimRef") != nil {

@@ -97,7 +97,7 @@ func (s *scheduler) postFilter(c control.Call, cy *Cycle, queued *QueuedPodInfo,
 	return s.makeRoom(c, queued, found.Node, victims) // others see the nomination before anybody is gone
 }
 
-// makeRoom deletes the victims that are not being deleted already. If there are none, Pods of lower
+// makeRoom deletes the victims that are not being deleted already. Without victims, Pods of lower
 // priority keep their nominations.
 func (s *scheduler) makeRoom(c control.Call, queued *QueuedPodInfo, node string, victims []*PodInfo) error {
 	if len(victims) == 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
-// A nodeCount counts how often it is asked about a Node.
+// A nodeCount counts how often it is called for a Node.
 type nodeCount struct{ asked int }
 
 func (*nodeCount) Name() string { return "NodeCount" }

@@ -25,13 +25,13 @@ type Cycle struct {
 
 	framework  *framework
 	memories   []memory
-	filters    []FilterPlugin // those that have something to say about the Pod
+	filters    []FilterPlugin // the plugins that apply to the Pod
 	extended   []PreFilterExtensions
 	statuses   map[string]Status // of the Nodes that were looked at and that the Pod does not fit on
-	absent     Status            // of those that were not looked at
+	absent     Status            // of Nodes that were not looked at
 	early      bool              // a PreFilter was against the Pod, so that no Node was looked at
 	rejecters  []string          // the plugins that were against a Node
-	restricted []string          // those that named the only Nodes to be looked at
+	restricted []string          // the plugins that named the only Nodes to look at
 }
 
 // A memory is what one plugin remembers in a Cycle.
@@ -63,7 +63,7 @@ func (c *Cycle) Read(p Plugin) any {
 	return nil
 }
 
-// Node returns a Node by its name, nil if there is none.
+// Node returns the Node with the given name, or nil.
 func (c *Cycle) Node(name string) *NodeInfo {
 	if n := c.framework.nodes[name]; n != nil && n.Node != nil {
 		return n
@@ -165,7 +165,7 @@ func (c *Cycle) removePod(p *PodInfo, n *NodeInfo) {
 	}
 }
 
-// findNodes returns Nodes on which the Pod fits, as many as are to be scored.
+// findNodes returns Nodes on which the Pod fits, as many as the plugins will score.
 func (c *Cycle) findNodes() []*NodeInfo {
 	nodes, rejected := c.preFilter()
 	if !rejected.Fits() {

@@ -3,12 +3,12 @@
 //
 // # Terminology
 //
-// The words are those of kube-scheduler. A [FilterPlugin] says whether a Pod may run on a Node; the
-// Nodes that pass all filters are scored by the plugins with the interface [ScorePlugin], and the Pod
-// is bound to the one with the highest sum. If there is none, a [PostFilterPlugin] may make room, and
-// the Pod waits in the queue, which a [QueueSortPlugin] orders. A [Profile] says which plugins take
-// part. A [Cycle] is the scheduling of one Pod, a [PodInfo] and a [NodeInfo] are a Pod and a Node with
-// what plugins read of them.
+// The words are those of kube-scheduler. A [FilterPlugin] says whether a Pod may run on a Node.
+// Plugins with the interface [ScorePlugin] score the Nodes that pass all filters, and the Pod is
+// bound to the Node with the highest sum. If no Node passes, a [PostFilterPlugin] can make room,
+// and the Pod waits in the queue, which a [QueueSortPlugin] orders. A [Profile] says which plugins
+// take part. A [Cycle] is the scheduling of one Pod. A [PodInfo] and a [NodeInfo] are a Pod and a
+// Node with what plugins read of them.
 //
 // # Usage
 //
@@ -32,7 +32,8 @@
 //	profile.Weights["MyScore"] = 10
 //	own := scheduling.Scheduler(scheduling.Options{SchedulerName: "mine", Profile: &profile})
 //
-// It runs beside the others, and takes the Pods with schedulerName: mine:
+// A scheduler of your own runs together with the others, and takes the Pods with schedulerName:
+// mine:
 //
 //	sim, err := simulation.New(set, simulation.Options{
 //		Controllers: append(controllers.All(controllers.Options{}), own),
@@ -48,13 +49,20 @@
 //
 // # Time
 //
-// No time passes while Pods are tried, so that kube-scheduler's backoff decides about their order
-// only. What takes time: a Pod that is rejected is tried again after 5 minutes, at a whole or half
-// minute, if anything has changed in the cluster since; where there is no Node at all it is tried
-// after 1, 2, 4, 8 and then each 10 seconds, and so a little later than the first Node comes; a Pod
-// whose claims wait for it is bound when, at the end of a second, they are bound, and fails after 10
-// minutes. A plugin of your own whose answers depend on the time is asked again only after a change:
-// let something change the label of a Node.
+// No time passes while Pods are tried, so kube-scheduler's backoff decides only their order. These
+// things take time:
+//
+// A Pod that is rejected is tried again after 5 minutes, at a whole or half minute, if anything in
+// the cluster has changed since.
+//
+// In a cluster without Nodes, a Pod is tried after 1, 2, 4, 8 and then each 10 seconds, and so a
+// little later than the first Node comes.
+//
+// A Pod whose claims wait for it is bound when, at the end of a second, the claims are bound. It
+// fails after 10 minutes.
+//
+// If the answers of your own plugin depend on the time, the scheduler calls it again only after a
+// change: let something change the label of a Node.
 //
 // # Determinism
 //

@@ -167,8 +167,8 @@ func hardConstraints(p *PodInfo) []spreadConstraint {
 	return slices.DeleteFunc(slices.Clone(p.spread), func(s spreadConstraint) bool { return s.soft })
 }
 
-// counted reports whether a constraint counts a Pod, nil if there is none, that it did not count
-// before, or the other way round.
+// counted reports whether a change makes a constraint count a Pod that it did not count before, or
+// the other way round. A Pod that does not exist is nil.
 func counted(constraints []spreadConstraint, old, now *PodInfo) bool {
 	return slices.ContainsFunc(constraints, func(s spreadConstraint) bool {
 		counts := func(p *PodInfo) bool { return p != nil && s.selector.matches(p.labels) }
@@ -176,7 +176,8 @@ func counted(constraints []spreadConstraint, old, now *PodInfo) bool {
 	})
 }
 
-// spreadsOver reports whether a Node, nil if there is none, is in other domains than before.
+// spreadsOver reports whether a Node is in other domains than before. A Node that does not exist is
+// nil.
 func spreadsOver(constraints []spreadConstraint, old, now *NodeInfo) bool {
 	in := func(n *NodeInfo) bool { return n != nil && hasKeys(constraints, n) }
 	if in(old) != in(now) || !in(now) {

@@ -14,14 +14,14 @@ import (
 // must not be used from several goroutines at once.
 type NodeInfo struct {
 	Name string
-	// Node is nil if there is none: Pods may name a Node that is gone or that is not known yet. It
-	// must not be changed.
+	// Node is nil if the Node does not exist: a Pod can name a Node that is gone or not known yet.
+	// It must not be changed.
 	Node *unstructured.Unstructured
 	// Allocatable is what the Node has for Pods, Requested the sum of what its Pods request, in the
 	// units of package resources. They must not be changed.
 	Allocatable, Requested resources.Amounts
-	// Pods are those that use the Node: that are bound to it, or are to be, and not terminal. They
-	// must not be changed.
+	// Pods are the Pods that use the Node: bound to it, or about to be bound, and not terminal.
+	// They must not be changed.
 	Pods []*PodInfo
 
 	unschedulable    bool
@@ -37,7 +37,7 @@ type NodeInfo struct {
 	requested        scoredAmounts    // Requested, as scores read it
 	zone             string           // region and zone
 	added            int              // in which order Nodes came
-	counts           *podCounts       // of Pods; nil until they are asked for
+	counts           *podCounts       // of Pods; nil until the first use
 }
 
 // scoredAmounts are the amounts that a score is made of. The score is computed for every Pod and
@@ -53,7 +53,7 @@ func (a *scoredAmounts) add(b scoredAmounts, times int64) {
 	a.memory += times * b.memory
 }
 
-// NewNodeInfo returns a Node without Pods. Its Pods that are not terminal are to be added.
+// NewNodeInfo returns a Node without Pods. The caller adds its Pods that are not terminal.
 func NewNodeInfo(node *unstructured.Unstructured) *NodeInfo {
 	n := &NodeInfo{Name: node.GetName(), Requested: resources.Amounts{}}
 	n.setNode(node)
@@ -87,7 +87,7 @@ func labelsOfNode(node *unstructured.Unstructured) map[string]any {
 	return all
 }
 
-// AddPod counts a Pod that is on the Node, or is to be.
+// AddPod counts a Pod that is bound to the Node, or about to be bound.
 func (n *NodeInfo) AddPod(p *PodInfo) {
 	n.count(p, 1)
 	n.Pods = append(n.Pods, p)
@@ -142,7 +142,7 @@ func (n *NodeInfo) updatePod(p *PodInfo, pod *unstructured.Unstructured) {
 	n.counts.change(p, 1)
 }
 
-// selected is how many Pods of a namespace a selector matches, without those that are being deleted.
+// selected is how many Pods of a namespace a selector matches, without Pods that are being deleted.
 func (n *NodeInfo) selected(s *selector, namespace string) int64 {
 	if n.counts == nil {
 		n.counts = countPods(n.Pods)

@@ -40,8 +40,8 @@ type FilterPlugin interface {
 	Filter(*Cycle, *NodeInfo) Status
 }
 
-// A PostFilterPlugin is asked when a Pod fits on no Node, for example to preempt other Pods. The
-// first one that finds a Node decides.
+// The scheduler calls a PostFilterPlugin for a Pod that fits on no Node, for example to preempt
+// other Pods. The first plugin that finds a Node decides.
 type PostFilterPlugin interface {
 	Plugin
 	PostFilter(*Cycle) PostFilterResult
@@ -95,7 +95,7 @@ type ClusterEvent struct {
 // A Status is what a plugin says of a Pod, or of a Pod on a Node. The zero value is that there is
 // nothing against it.
 type Status struct {
-	// Reasons are why the Pod may not run on the Node, in kube-scheduler's words.
+	// Reasons are why the Pod must not run on the Node, in kube-scheduler's words.
 	Reasons []string
 	// Unresolvable is whether the reasons hold whatever Pods leave the Node, so that preemption
 	// would not help.
@@ -123,11 +123,11 @@ type PostFilterResult struct {
 	// Keep is that a Node that was found for the Pod before is still meant for it.
 	Keep bool
 
-	failed bool // no other plugin is asked
+	failed bool // no other plugin runs
 }
 
-// A Profile is which plugins decide. The order of those that filter matters for the messages: the
-// first one that says no gives the reason.
+// A Profile is which plugins decide. The order of the filter plugins matters for the messages: the
+// first plugin that rejects a Node gives the reason.
 type Profile struct {
 	// Plugins are called where they have the interface. The first QueueSortPlugin counts.
 	Plugins []Plugin

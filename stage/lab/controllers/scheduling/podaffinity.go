@@ -12,7 +12,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// podAffinity is what a Pod says of the Pods beside which it wants to run, or not.
+// podAffinity says next to which Pods a Pod wants to run, or not.
 type podAffinity struct {
 	required, requiredAnti   []affinityTerm
 	preferred, preferredAnti []affinityTerm

@@ -80,7 +80,7 @@ func (defaultPreemption) PostFilter(c *Cycle) PostFilterResult {
 	return PostFilterResult{Node: best.node.Name, Victims: best.victims}
 }
 
-// whyNotEligible says why a Pod may not preempt others, "" if it may.
+// whyNotEligible says why a Pod must not preempt others, or "" if it may.
 func whyNotEligible(c *Cycle) string {
 	if c.Pod.neverPreempt {
 		return "not eligible due to preemptionPolicy=Never."
@@ -104,8 +104,8 @@ func isPreempted(pod *unstructured.Unstructured) bool {
 	return target.IsTrue() && target.Field("reason") == preemptedByScheduler
 }
 
-// findCandidates tries Nodes until a tenth of them, and at least 100, are candidates of which one
-// violates no budget. It also returns why others are none.
+// findCandidates tries Nodes until a tenth of them, and at least 100, are candidates, and at least
+// one candidate violates no budget. It also returns why the other Nodes are not candidates.
 func findCandidates(c *Cycle) (found []candidate, statuses map[string]Status) {
 	potential := slices.DeleteFunc(slices.Clone(c.Nodes), func(n *NodeInfo) bool { return c.Status(n).Unresolvable })
 	wanted, harmless := min(max(len(potential)/10, 100), len(potential)), false
@@ -125,8 +125,8 @@ func findCandidates(c *Cycle) (found []candidate, statuses map[string]Status) {
 	return found, statuses
 }
 
-// selectVictims takes all Pods of lower priority off a Node, and puts back those for which there is
-// room: first those that budgets protect, the most important first.
+// selectVictims takes all Pods of lower priority off a Node, and puts back the Pods that still fit:
+// first the Pods that budgets protect, the most important first.
 func selectVictims(c *Cycle, real *NodeInfo) (candidate, Status) {
 	n, lower := real.Clone(), []*PodInfo(nil)
 	for _, p := range real.Pods {

@@ -31,8 +31,8 @@ func resolvedPodInfo(cache *reconcile.Cache, pod *unstructured.Unstructured) *Po
 	return p
 }
 
-// priorityClassOf returns the PriorityClass with a name, without a name the global default with the
-// smallest value; nil if there is none.
+// priorityClassOf returns the PriorityClass with the given name. Without a name it returns the
+// global default with the smallest value. It returns nil if no class matches.
 func priorityClassOf(cache *reconcile.Cache, name string) (found *unstructured.Unstructured) {
 	if name != "" {
 		return cache.Get(kinds.PriorityClass, types.NamespacedName{Name: name})

@@ -87,9 +87,9 @@ func (p *QueuedPodInfo) count() {
 	}
 }
 
-// A queue is the scheduling queue, with kube-scheduler's three parts: active has the Pods that are
-// tried next, backoff those that failed a short time ago, which are tried if active is empty, and
-// waiting those for which nothing has changed since they were last tried. All Pods are in pods.
+// A queue is the scheduling queue, with the three parts of kube-scheduler's queue. The Pods in
+// active are tried next. The Pods in backoff failed a short time ago, and are tried if active is
+// empty. For the Pods in waiting, nothing has changed since the last try. All Pods are in pods.
 //
 // No time passes while Pods are tried, so that active is soon empty: how long a backoff is decides
 // about the order only. Pods that were tried without Nodes wait in any case until it is over.
@@ -158,7 +158,7 @@ func (q *queue) remove(name types.NamespacedName) {
 	q.active, q.backoff = takeOut(q.active, p), takeOut(q.backoff, p)
 }
 
-// pop returns the Pod to be tried now, nil if there is none.
+// pop returns the next Pod to try now, or nil.
 func (q *queue) pop() *QueuedPodInfo {
 	q.trying, q.missed = nil, nil
 	switch {
@@ -250,9 +250,9 @@ func (q *queue) mayHelp(p *QueuedPodInfo, e ClusterEvent) bool {
 // unchanged reports whether trying a Pod would come to the same as the last time.
 func (q *queue) unchanged(p *QueuedPodInfo) bool { return p.changes == q.changes && !p.again }
 
-// flush moves the Pods whose time has come: those that were put aside 5 minutes ago, and those that
-// were tried without Nodes. If nothing has changed since they were tried, they are left alone: trying
-// them would come to the same, for ever.
+// flush moves the Pods whose time has come: Pods that were put aside 5 minutes ago, and Pods that
+// were tried without Nodes. It leaves Pods alone if nothing has changed since they were tried,
+// because the result would be the same.
 func (q *queue) flush(now time.Time) {
 	var due []*QueuedPodInfo
 	worth := false

@@ -83,7 +83,7 @@ func TestAPodIsNotTriedAgainInVain(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, settled)
 	require.Equal(t, []string{"first at 10s", "second at 40s"}, l.tries)
-	l.at(335*time.Second-time.Minute, node("large", "32")) // after first was put aside anew, at 5m30s
+	l.at(335*time.Second-time.Minute, node("large", "32")) // after first was put aside again, at 5m30s
 	l.advance(time.Hour)
 	require.Equal(t, []string{"second at 5m35s", "first at 5m35s"}, l.tries[2:])
 }
@@ -103,7 +103,7 @@ func TestPodsWithoutNodesWaitLonger(t *testing.T) {
 	}
 }
 
-// TestOnlyChangesThatMayHelpAreTried: the plugin that was against a Pod is asked.
+// TestOnlyChangesThatMayHelpAreTried: the scheduler calls the plugin that rejected the Pod.
 func TestOnlyChangesThatMayHelpAreTried(t *testing.T) {
 	l := newLine(t)
 	l.at(0, node("n0", "4"))

@@ -61,7 +61,7 @@ const (
 // It writes spec.nodeName, which stage/memory takes and an API server refuses: there a scheduler
 // runs anyway.
 //
-// The controller has a state. Give each loop one of its own.
+// The controller keeps state. Create a separate controller for each loop.
 func Scheduler(o Options) reconcile.Controller {
 	s := newScheduler(o)
 	other := func(kind schema.GroupVersionKind) reconcile.Watch { return reconcile.Watch{Kind: kind, Map: s.onOther} }
@@ -95,7 +95,7 @@ type scheduler struct {
 	trace   func(Decision)
 	pods    map[types.NamespacedName]usedPod                    // that use a Node
 	mine    map[types.NamespacedName]*unstructured.Unstructured // Pods that wait for this scheduler
-	order   []*NodeInfo                                         // as Cycle.Nodes; nil if it has to be made anew
+	order   []*NodeInfo                                         // as Cycle.Nodes; nil if it has to be built again
 	added   int                                                 // how many Nodes were added so far
 	zones   zones
 	queue   queue
@@ -256,7 +256,7 @@ func (s *scheduler) reconcile(ctx context.Context, r reconcile.Request) (reconci
 	return reconcile.Result{After: 1}, nil
 }
 
-// untilNext waits until something is to be done though nothing changes.
+// untilNext returns how long to wait until work is due without a change.
 func (s *scheduler) untilNext(c control.Call) reconcile.Result {
 	next := s.queue.nextFlush()
 	if at := s.nextBinding(c); next.IsZero() || !at.IsZero() && at.Before(next) {
@@ -337,7 +337,7 @@ func since(ch reconcile.Change, now time.Time) time.Time {
 	return now
 }
 
-// zones are those that have Nodes, in the order in which they came.
+// zones are the zones that have Nodes, in the order in which they came.
 type zones struct {
 	names []string
 	nodes map[string]int

@@ -12,7 +12,7 @@ import (
 // A Taint is an entry of spec.taints of a Node.
 type Taint struct{ Key, Value, Effect string }
 
-// The effects of taints that keep Pods away; NoExecute also evicts those that run.
+// The effects of taints that keep Pods away; NoExecute also evicts Pods that run.
 const (
 	noSchedule       = "NoSchedule"
 	noExecute        = "NoExecute"

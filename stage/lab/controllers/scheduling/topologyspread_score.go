@@ -15,7 +15,7 @@ import (
 // spreadScores are what podTopologySpread remembers for its Score.
 type spreadScores struct {
 	constraints []spreadConstraint
-	byValue     []map[string]*int64 // of each constraint but that of hosts: Pods by domain
+	byValue     []map[string]*int64 // of each constraint except for that of hosts: Pods by domain
 	weights     []float64           // of each constraint: more for more domains
 	all         bool                // a Node has to be in a domain of each constraint
 	ignored     []bool              // of the Nodes that are scored: it is not

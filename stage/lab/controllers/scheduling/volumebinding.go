@@ -138,7 +138,8 @@ func volumeReaches(volume *unstructured.Unstructured, n *NodeInfo) bool {
 	})
 }
 
-// A placedClaim is a claim, and the volume that it gets on a Node: nil if one is to be provisioned.
+// A placedClaim is a claim, and the volume that it gets on a Node: nil if a volume must be
+// provisioned.
 type placedClaim struct{ claim, volume *unstructured.Unstructured }
 
 const noVolume = "node(s) didn't find available persistent volumes to bind"

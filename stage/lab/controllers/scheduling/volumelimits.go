@@ -65,7 +65,7 @@ func volumeLimits(csiNode *unstructured.Unstructured) map[string]int64 {
 	return limits
 }
 
-// addVolumes adds the CSI volumes of a Pod, and those that are to be provisioned for it.
+// addVolumes adds the CSI volumes of a Pod, and the volumes that will be provisioned for it.
 func addVolumes(volumes map[csiVolume]bool, cache *reconcile.Cache, p *PodInfo) {
 	for _, claim := range p.claims {
 		obj := claimOf(cache, p, claim)

@@ -121,7 +121,7 @@ func TestClaimsGoWhereThereIsRoom(t *testing.T) {
 	require.Equal(t, "node-001", c.Field("PersistentVolumeClaim", "a", "metadata", "annotations", "volume.kubernetes.io/selected-node"))
 }
 
-// TestBindingGivesUpAfterTenMinutes: nobody provisions the volume.
+// TestBindingGivesUpAfterTenMinutes: no provisioner provides the volume.
 func TestBindingGivesUpAfterTenMinutes(t *testing.T) {
 	l := newLine(t)
 	l.at(0, node("n0", "4"))

@@ -22,7 +22,7 @@ import (
 // EndpointSlices returns the controller that lists the Pods that a Service selects, in
 // EndpointSlices and in the older Endpoints. A Pod is listed with its first address.
 //
-// The controller has a state. Give each loop one of its own.
+// The controller keeps state. Create a separate controller for each loop.
 func EndpointSlices() reconcile.Controller {
 	tracker := triggerTimeTracker{}
 	selecting := func(c *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
@@ -219,7 +219,8 @@ func endpoint(service *unstructured.Unstructured, p pods.Pod, publish bool) map[
 	return e
 }
 
-// write changes the next of the old slices into a new one, or creates it if there is none.
+// write changes the next of the old slices into a new one, or creates the new one without an old
+// one.
 func (w *sliceWriter) write(next *unstructured.Unstructured) error {
 	if len(w.old) == 0 {
 		if w.triggerTime != "" {

@@ -25,7 +25,7 @@ const (
 type endpointsWriter struct {
 	control.Call
 	service     *unstructured.Unstructured
-	triggerTime string // as that of a sliceWriter
+	triggerTime string // like the field of a sliceWriter
 }
 
 func deleteEndpoints(c control.Call, name types.NamespacedName) error {
@@ -72,7 +72,7 @@ func (w endpointsWriter) labels() map[string]any {
 	return labels
 }
 
-// labelsOfService are those that a Service hands on to what lists its Pods.
+// labelsOfService are the labels that a Service hands on to its Endpoints and EndpointSlices.
 func labelsOfService(service *unstructured.Unstructured) map[string]any {
 	labels := fields.CloneMap(service.Object, "metadata", "labels")
 	delete(labels, headlessLabel)

@@ -88,7 +88,8 @@ func volumeInUse(_ control.Call, volume *unstructured.Unstructured) bool {
 	return fields.String(volume.Object, "status", "phase") == "Bound"
 }
 
-// claimsOf returns the claims that the volumes of a Pod name, and those that are made for it.
+// claimsOf returns the claims that the volumes of a Pod name, and the claims that are made for the
+// Pod.
 func claimsOf(pod *unstructured.Unstructured) (names []types.NamespacedName) {
 	for _, v := range fields.Maps(pod.Object, "spec", "volumes") {
 		if name := claimOf(pod, v); name != "" {

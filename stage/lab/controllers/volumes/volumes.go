@@ -25,7 +25,7 @@ import (
 // A claim whose class has the mode WaitForFirstConsumer waits until the scheduler has selected the
 // Node of a Pod that uses it. A claim without a class gets the default class.
 //
-// It must not run beside the Stages of presets.Volumes, which bind claims as well.
+// Do not run it together with the Stages of presets.Volumes, which also bind claims.
 func PersistentVolumeClaims() reconcile.Controller {
 	return reconcile.Controller{
 		Name: "persistentvolumeclaim", For: kinds.PersistentVolumeClaim,
@@ -120,7 +120,7 @@ func volumeFor(c control.Call, claim, class *unstructured.Unstructured) (*unstru
 	return nil, nil
 }
 
-// provisionerOf returns who provisions volumes of a class, "" if nobody does.
+// provisionerOf returns the provisioner of volumes of a class, or "" without one.
 func provisionerOf(class *unstructured.Unstructured) string {
 	if class == nil || fields.String(class.Object, "provisioner") == noProvisioner {
 		return ""

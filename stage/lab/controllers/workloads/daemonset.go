@@ -19,10 +19,10 @@ import (
 )
 
 // DaemonSets returns the controller that keeps a Pod on each Node that a DaemonSet is for. A
-// scheduler has to bind the Pods. A Pod that fails is replaced at once, and if Pods go on failing on
-// that Node, after 1 s, 2 s, and so on, up to 15 minutes.
+// scheduler has to bind the Pods. A Pod that fails is replaced at once. If Pods continue to fail on
+// that Node, the delay is 1 s, 2 s, 4 s, doubled each time up to 15 minutes.
 //
-// The controller has a state. Give each loop one of its own.
+// The controller keeps state. Create a separate controller for each loop.
 func DaemonSets() reconcile.Controller {
 	b := newDaemonBackoff()
 	return reconcile.Controller{
@@ -53,8 +53,8 @@ type daemonRun struct {
 	acted                               bool // whether Pods were created or deleted
 }
 
-// A daemonNode is a Node and whether a Pod of the DaemonSet is to be started there, and may
-// continue to run.
+// A daemonNode is a Node and whether a Pod of the DaemonSet must be started there, and may continue
+// to run.
 type daemonNode struct {
 	name                string
 	shouldRun           bool
@@ -114,8 +114,8 @@ func newDaemonRun(c control.Call, set *unstructured.Unstructured, h history, cla
 	return r
 }
 
-// readStrategy reads how many Pods may be unavailable in a rollout, and how many there may be beside
-// old ones.
+// readStrategy reads how many Pods may be unavailable in a rollout, and how many may run in
+// addition to old Pods.
 func (r *daemonRun) readStrategy() {
 	if r.isOnDelete() {
 		return

@@ -15,9 +15,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// affectedByNode returns the DaemonSets to look at because of a Node that is new, or whose labels or
-// taints have changed: those that are for it and have no Pod there, those that are not and have one,
-// and those that count Pods on wrong Nodes. A Node that is gone affects none.
+// affectedByNode returns the DaemonSets to look at because a Node is new, or its labels or taints
+// have changed: DaemonSets that are for the Node and have no Pod there, DaemonSets that are not and
+// have a Pod there, and DaemonSets that count Pods on wrong Nodes. A Node that is gone affects
+// none.
 func affectedByNode(c *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
 	if ch.New == nil || ch.Old != nil && sameNode(ch.Old, ch.New) {
 		return nil

@@ -26,8 +26,8 @@ var daemonTaints = []struct{ key, effect string }{
 // DaemonSet.
 const templateGenerationKey = "deprecated.daemonset.template.generation"
 
-// sync creates Pods on Nodes and, even if that fails, deletes others, those that are terminating
-// already excepted.
+// sync creates Pods on Nodes and, even if that fails, deletes others, except Pods that are already
+// terminating.
 func (r *daemonRun) sync(create []string, remove []pods.Pod) error {
 	failed := r.SlowStart(len(create), func(i int) error {
 		created, err := r.CreatePod(r.set, r.newPod(create[i]).Unstructured)

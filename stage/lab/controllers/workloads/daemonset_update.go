@@ -26,7 +26,7 @@ func (r *daemonRun) pair(on []pods.Pod) (updated, old pods.Pod, ok bool) {
 	return updated, old, ok
 }
 
-// nodeNames returns the names of the Nodes that have Pods or are to have one, sorted: also of those
+// nodeNames returns the names of the Nodes that have Pods or are to have one, sorted: also of Nodes
 // that are gone.
 func (r *daemonRun) nodeNames() []string {
 	names := maps.Clone(r.podsOn)
@@ -38,8 +38,8 @@ func (r *daemonRun) nodeNames() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// rollingUpdate deletes Pods of an old template: all that are not available, and as many others as
-// may be unavailable.
+// rollingUpdate deletes Pods of an old template: each Pod that is not available, and as many others
+// as may be unavailable.
 func (r *daemonRun) rollingUpdate() error {
 	var unavailable int64
 	var oldUnavailable, oldAvailable []pods.Pod
@@ -72,9 +72,10 @@ type daemonSurge struct {
 	remove, mayRemove []pods.Pod // old Pods: at once, and for as long as enough others are available
 }
 
-// rollingUpdateWithSurge creates Pods of the new template beside old ones: wherever the old one is
-// not available, and on as many other Nodes as may have two. Old Pods go when the new one is
-// available, those of Nodes that should have none when enough others are.
+// rollingUpdateWithSurge creates Pods of the new template next to old Pods: on each Node where the
+// old Pod is not available, and on as many other Nodes as may have two Pods. It deletes an old Pod
+// when the new one is available. It deletes Pods of Nodes that should have none when enough other
+// Pods are available.
 func (r *daemonRun) rollingUpdateWithSurge() error {
 	s := daemonSurge{surge: r.surge}
 	shouldRun := map[string]bool{}
@@ -110,7 +111,7 @@ func (r *daemonRun) countAvailable(s *daemonSurge, updated, old pods.Pod) {
 	s.available += one(old.Unstructured != nil && r.isAvailable(old))
 }
 
-// replaceSurged deletes an old Pod once the new one beside it is available.
+// replaceSurged deletes an old Pod once the new one on the same Node is available.
 func (r *daemonRun) replaceSurged(s *daemonSurge, updated, old pods.Pod) {
 	if r.isAvailable(updated) {
 		s.remove = append(s.remove, old)

@@ -17,7 +17,7 @@ import (
 )
 
 // Deployments returns the controller that rolls out Deployments: it creates ReplicaSets and scales
-// them. It needs [ReplicaSets] beside it.
+// them. Run [ReplicaSets] with it.
 func Deployments() reconcile.Controller {
 	return reconcile.Controller{
 		Name: "deployment", Component: "deployment-controller", For: kinds.Deployment,
@@ -88,7 +88,7 @@ type rollout struct {
 	control.Call
 	deployment *unstructured.Unstructured
 	spec       deploymentSpec
-	newRS      *unstructured.Unstructured   // the ReplicaSet with the template of the Deployment; nil if there is none
+	newRS      *unstructured.Unstructured   // the ReplicaSet with the template of the Deployment, or nil
 	oldRSs     []*unstructured.Unstructured // the others, the oldest first
 	resumed    bool                         // the condition says so since this call
 	conditions conditions.List              // as they stand before the status is computed

@@ -98,8 +98,8 @@ func (r *rollout) updateNewRS() error {
 	return err
 }
 
-// lengthen appends a revision to those that a ReplicaSet had before. When the text gets too long,
-// the first ones are dropped.
+// lengthen appends a revision to the revisions that a ReplicaSet had before. When the text gets too
+// long, it drops the first ones.
 func lengthen(text string, revision int64) string {
 	entries := append(strings.FieldsFunc(text, func(r rune) bool { return r == ',' }), strconv.FormatInt(revision, 10))
 	for text = strings.Join(entries, ","); len(text) > longestHistory; text = strings.Join(entries, ",") {

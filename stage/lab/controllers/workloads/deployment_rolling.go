@@ -51,8 +51,8 @@ func (r *rollout) newRSReplicas(have, total int64) int64 {
 	return have + max(0, min(free, r.spec.replicas-have))
 }
 
-// scaleDown scales the old ReplicaSets down by as many Pods as may be unavailable: first by those
-// that are unavailable already.
+// scaleDown scales the old ReplicaSets down by as many Pods as may be unavailable: first by the
+// Pods that are already unavailable.
 func (r *rollout) scaleDown() (bool, error) {
 	minAvailable := r.spec.replicas - r.spec.unavailable
 	unavailable := specReplicas(r.newRS) - statusCount(r.newRS, "availableReplicas")

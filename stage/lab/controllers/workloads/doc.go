@@ -1,5 +1,5 @@
 // Package workloads has the controllers of Deployments, ReplicaSets, ReplicationControllers,
-// StatefulSets and DaemonSets, as those of kube-controller-manager.
+// StatefulSets and DaemonSets, like those in kube-controller-manager.
 //
 // # Usage
 //
@@ -7,8 +7,8 @@
 //
 //	loop := reconcile.NewLoop(cluster, reconcile.Options{}, workloads.Deployments(), workloads.ReplicaSets())
 //
-// A Deployment needs the controller of ReplicaSets beside its own. A DaemonSet needs a scheduler,
-// which binds its Pods.
+// A Deployment needs the controller of ReplicaSets in addition to its own. A DaemonSet needs a
+// scheduler, which binds its Pods.
 //
 // # Determinism
 //

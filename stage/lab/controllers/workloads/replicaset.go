@@ -18,7 +18,7 @@ import (
 
 // ReplicaSets returns the controller that keeps as many Pods as a ReplicaSet asks for.
 //
-// The controller has a state. Give each loop one of its own.
+// The controller keeps state. Create a separate controller for each loop.
 func ReplicaSets() reconcile.Controller {
 	return replicas("replicaset", "replicaset-controller", kinds.ReplicaSet)
 }
@@ -26,7 +26,7 @@ func ReplicaSets() reconcile.Controller {
 // ReplicationControllers returns the controller that keeps as many Pods as a ReplicationController
 // asks for.
 //
-// The controller has a state. Give each loop one of its own.
+// The controller keeps state. Create a separate controller for each loop.
 func ReplicationControllers() reconcile.Controller {
 	return replicas("replicationcontroller", "replication-controller", kinds.ReplicationController)
 }
@@ -59,7 +59,7 @@ func reconcileReplicas(c control.Call, rs *unstructured.Unstructured, t podTrack
 	return reconcile.Result{After: next}, errors.Join(failed, c.WriteStatus(rs, status))
 }
 
-// scaleReplicas creates the Pods that are missing and deletes those that are too many.
+// scaleReplicas creates missing Pods and deletes surplus Pods.
 func scaleReplicas(c control.Call, rs *unstructured.Unstructured, n podCounts, t podTracker) error {
 	if fields.IsTerminating(rs) {
 		return nil

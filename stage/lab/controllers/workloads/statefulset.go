@@ -21,9 +21,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// StatefulSets returns the controller that keeps Pods with ordinals, each with claims of its own,
-// by default one after another. The claims are owned as the retention policy says, so that they are
-// collected with a Pod that is one too many, or with the StatefulSet.
+// StatefulSets returns the controller that keeps Pods with ordinals, each with its own claims, by
+// default one after another. The retention policy decides about the owners of the claims, so that a
+// claim is collected with a surplus Pod, or with the StatefulSet.
 func StatefulSets() reconcile.Controller {
 	return reconcile.Controller{
 		Name: "statefulset", Component: "statefulset-controller", For: kinds.StatefulSet,
@@ -45,7 +45,7 @@ type statefulRun struct {
 	current   *unstructured.Unstructured // the revision that is being replaced
 	all       []pods.Pod
 	desired   int64              // spec.replicas
-	replicas  map[int64]pods.Pod // those that exist, by ordinal without start
+	replicas  map[int64]pods.Pod // existing Pods, by ordinal without start
 	condemned []pods.Pod         // those with an ordinal out of range, the highest first
 
 	start, partition, minReadySeconds int64
@@ -107,9 +107,8 @@ func newStatefulRun(c control.Call, set *unstructured.Unstructured, h history, a
 	return r
 }
 
-// act creates the Pods that are missing, deletes those that are too many, and replaces those of
-// another revision. In an ordered set it does one thing at a time, and waits for each Pod to be
-// available, or gone.
+// act creates missing Pods, deletes surplus Pods, and replaces Pods of another revision. In an
+// ordered set it does one thing at a time, and waits for each Pod to be available, or gone.
 func (r *statefulRun) act() error {
 	if stop, err := r.processReplicas(); stop {
 		return err
@@ -363,7 +362,7 @@ func (r *statefulRun) inUse(rev *unstructured.Unstructured) bool {
 	})
 }
 
-// ordinalOf returns the number at the end of a name, -1 if there is none.
+// ordinalOf returns the number at the end of a name, or -1.
 func ordinalOf(name string) int64 {
 	n, err := strconv.ParseInt(name[strings.LastIndexByte(name, '-')+1:], 10, 32)
 	if err != nil {

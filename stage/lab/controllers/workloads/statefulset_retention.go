@@ -117,8 +117,8 @@ func (r *statefulRun) hasForeignController(claim *unstructured.Unstructured, p p
 	})
 }
 
-// hasStaleClaim reports whether a claim of a Pod that is to be created will be deleted with the Pod
-// that was there before.
+// hasStaleClaim reports whether a claim of a Pod that does not exist yet will be deleted with the
+// Pod that was there before.
 func (r *statefulRun) hasStaleClaim(ordinal int64) bool {
 	if !r.retention.whenScaled {
 		return false
@@ -144,7 +144,7 @@ func isStale(claim, obj *unstructured.Unstructured) bool {
 	return i >= 0 && fields.String(ownerRefs(claim)[i], "uid") != string(obj.GetUID())
 }
 
-// refTo returns the owner reference to an object, nil if there is none.
+// refTo returns the owner reference to an object, or nil.
 func refTo(claim, obj *unstructured.Unstructured) map[string]any {
 	for _, ref := range ownerRefs(claim) {
 		if fields.String(ref, "uid") == string(obj.GetUID()) {

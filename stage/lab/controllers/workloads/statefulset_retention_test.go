@@ -84,8 +84,8 @@ func TestClaimsAreOwnedByThePolicy(t *testing.T) {
 	}
 }
 
-// TestCondemnedPodsOwnTheirClaimsFirst: all Pods that are too many own their claims before the first
-// of them is deleted, and a Pod that comes back has a claim of its own.
+// TestCondemnedPodsOwnTheirClaimsFirst: all surplus Pods own their claims before the first of them
+// is deleted, and a Pod that comes back has its own claim.
 func TestCondemnedPodsOwnTheirClaimsFirst(t *testing.T) {
 	c := clustertest.New(t, clustertest.Options{Nodes: 2, Pods: presets.PodGeneral})
 	c.Load(clustertest.Manifest("storageclass") + "---" + statefulSetWithClaims)

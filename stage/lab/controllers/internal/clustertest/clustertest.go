@@ -38,7 +38,7 @@ type Cluster struct {
 type Options struct {
 	// Pods are the Stages of Pods. Default presets.PodFast.
 	Pods func() stage.Source
-	// Nodes is how many Nodes there are, named node-000 and so on, each with 32 CPUs.
+	// Nodes is the number of Nodes. Their names begin with node-000; each has 32 CPUs.
 	Nodes int
 	Seed  uint64
 	// Trace is called with what controllers and Stages do.

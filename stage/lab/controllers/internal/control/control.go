@@ -109,7 +109,7 @@ func (c Call) DeleteNow(obj *unstructured.Unstructured) error {
 	return IgnoreNotFound(c.Client.Delete(c.Context, obj.GroupVersionKind(), NameOf(obj), o))
 }
 
-// DeleteInForeground deletes an object after those that it owns, as Delete does otherwise.
+// DeleteInForeground deletes an object after the objects that it owns. Otherwise it is like Delete.
 func (c Call) DeleteInForeground(obj *unstructured.Unstructured) error {
 	uid, policy := obj.GetUID(), metav1.DeletePropagationForeground
 	o := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &policy}
@@ -129,8 +129,9 @@ func (c Call) DeleteAll(objs []*unstructured.Unstructured) error {
 // AtMost is how many objects ReplicaSets and Jobs create or delete in one reconcile.
 const AtMost = 500
 
-// SlowStart calls a function for 0 to n-1 in batches of 1, 2, 4 and so on, until one batch fails:
-// so a cluster that refuses objects is asked once, and not n times. It returns the first error.
+// SlowStart calls a function for 0 to n-1 in batches of 1, 2, 4 and further powers of 2, until one
+// batch fails. So a cluster that refuses the objects gets one request, not n. It returns the first
+// error.
 func (c Call) SlowStart(n int, do func(i int) error) error {
 	for first, batch := 0, 1; first < n; first, batch = first+batch, batch*2 {
 		if err := c.Each(min(batch, n-first), func(i int) error { return do(first + i) }); err != nil {

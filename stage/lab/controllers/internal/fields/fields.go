@@ -47,8 +47,8 @@ func Map(m map[string]any, path ...string) map[string]any {
 	return v
 }
 
-// CloneMap returns a copy of the map at a path, which may be changed: an empty one if there is
-// none.
+// CloneMap returns a copy of the map at a path, which the caller may change. The copy is empty
+// without a map.
 func CloneMap(m map[string]any, path ...string) map[string]any {
 	if v := maps.Clone(Map(m, path...)); v != nil {
 		return v
@@ -73,7 +73,7 @@ func Maps(m map[string]any, path ...string) []map[string]any {
 	return found
 }
 
-// Time returns the time at a path. It is false if there is none.
+// Time returns the time at a path. It returns false without a time.
 func Time(m map[string]any, path ...string) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339, String(m, path...))
 	return t, err == nil

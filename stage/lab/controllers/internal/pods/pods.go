@@ -96,7 +96,7 @@ func (p Pod) IsWaiting() bool {
 	return p.NodeName() == "" && (phase == "Pending" || phase == "")
 }
 
-// Condition returns the condition of a type, nil if there is none.
+// Condition returns the condition with the given type, or nil.
 func (p Pod) Condition(kind string) conditions.Condition {
 	return conditions.Of(p.Unstructured).Find(kind)
 }

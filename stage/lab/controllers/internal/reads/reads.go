@@ -31,8 +31,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
-// Main runs the tests of a package and compares what they read with the table. It returns the exit code.
-// More are tests of other modules whose rows the tests of this package read, too.
+// Main runs the tests of a package and compares what they read with the table. It returns the exit
+// code. More are tests of other modules; the tests of this package also read the fields of their
+// rows.
 func Main(m *testing.M, more ...string) int {
 	r := newRecorder()
 	object.Watch = r.read
@@ -96,8 +97,8 @@ func (r *recorder) notInTable(table []features.Kind) []string {
 	return faults
 }
 
-// fault returns what is wrong with a read. The row that is closest to the field counts. What holds
-// modelled fields may be read, too.
+// fault returns what is wrong with a read. The row closest to the field counts. A field that
+// contains modelled fields may also be read.
 func fault(rows []features.Row, path string) string {
 	closest := -1
 	for i, row := range rows {

@@ -57,7 +57,7 @@ func (s Selector) MatchesLabels(labels map[string]any) bool {
 }
 
 // Validate refuses a selector that does not match the template of its owner, as an API server does:
-// the owner would make Pods for ever. The error is final.
+// otherwise the owner would make Pods without end. The error is final.
 func Validate(owner *unstructured.Unstructured, s Selector) error {
 	return ValidateLabels(s, fields.Map(owner.Object, "spec", "template", "metadata", "labels"))
 }
