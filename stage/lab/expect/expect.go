@@ -10,7 +10,7 @@
 //		"max(utilization of nvidia.com/gpu) <= 100%",
 //	)
 //
-// Metrics of one's own have a name as well:
+// Your own metrics also have names:
 //
 //	own := expect.Metrics{measure.Between("queue time", "Workload.kueue.x-k8s.io", nil, measure.In("Admitted"))}
 //	own.Require(t, log, "p99(queue time) < 1m", "mean(queue time from 10m to 1h) < 20s")
@@ -52,8 +52,8 @@ func Require(t TestingT, log record.Log, assertions ...string) {
 	Metrics(nil).Require(t, log, assertions...)
 }
 
-// Metrics are metrics of one's own, for assertions that name them. They must not be changed while
-// they are in use.
+// Metrics are your own metrics, for assertions that name them. They must not be changed while they
+// are in use.
 type Metrics []measure.Metric
 
 // Require is [Require] for assertions that may also name these metrics.

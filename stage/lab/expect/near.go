@@ -2,8 +2,8 @@ package expect
 
 import "strings"
 
-// nearest is the name that one was perhaps meant to be, of those that differ from it in few
-// letters; "" if there is none. Case does not count.
+// nearest returns the known name that differs from the given name in the fewest letters, for an
+// error message. It returns "" if all names differ in too many letters. Case does not count.
 func nearest(name string, names []string) (best string) {
 	least := len(name)
 	for _, n := range names {

@@ -93,7 +93,7 @@ type Plan struct {
 	Arrivals []time.Duration
 	// Size is how many objects get the fault at each arrival, if there are enough. Default 1.
 	Size int
-	// Durations draws how long the fault of each object lasts. Default: for ever.
+	// Durations draws how long the fault of each object lasts. Default: until the end.
 	Durations *load.Stream
 	// MaxActive is how many objects may have the fault at the same time. Default: no limit.
 	MaxActive int

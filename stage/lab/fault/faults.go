@@ -20,14 +20,14 @@ import (
 // presets.PodChaos and presets.NodeChaos select objects by labels.
 func Label(key, value string) Fault { return metadata("labels", map[string]any{key: value}) }
 
-// Annotation sets an annotation, and restores its old value at the end or removes it. Stages may
-// read their behaviour from annotations.
+// Annotation sets an annotation, and restores its old value at the end or removes it. Stages can
+// read values, such as delays, from annotations.
 func Annotation(key, value string) Fault { return metadata("annotations", map[string]any{key: value}) }
 
-// Slow makes a Stage take d, including jitter, and at the end as long as before; if d is years, the
-// Stage is stuck. It also applies to an object that is already waiting in the Stage. The Stage must
-// read its delay from the annotations NAME.stage.kwok.x-k8s.io/delay and …/jitter-delay, as those
-// of package stage/presets do.
+// Slow makes a Stage take d, including jitter, and restores the old delay at the end. If d is
+// years, the Stage is stuck. It also applies to an object that is already waiting in the Stage. The
+// Stage must read its delay from the annotations NAME.stage.kwok.x-k8s.io/delay and …/jitter-delay,
+// like the Stages of package stage/presets.
 func Slow(stage string, d time.Duration) Fault {
 	prefix := stage + ".stage.kwok.x-k8s.io/"
 	return metadata("annotations", map[string]any{prefix + "delay": d.String(), prefix + "jitter-delay": d.String()})

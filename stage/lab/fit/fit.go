@@ -17,9 +17,9 @@ import (
 type Options struct {
 	// Least is how many samples a transition needs to be fitted. Default 30.
 	Least int
-	// Complete says that the log has all objects from their creation on, as that of a simulation or
-	// of an empty cluster. Otherwise the objects of its first moment existed before, so that their
-	// first samples are not known.
+	// Complete says that the log has all objects from their creation on, like the log of a
+	// simulation or of an empty cluster. Otherwise the objects of its first moment existed before,
+	// so that their first samples are not known.
 	Complete bool
 	// Stages are Stages whose delays are fitted, where the log names them.
 	Stages []stage.Source
@@ -39,7 +39,7 @@ type State struct {
 	Kind, Name string
 	Left       int // samples of all its transitions
 	CutOff     int // objects that were in it at the end of the log
-	Unknown    int // steps of objects of which the log does not tell when they entered it
+	Unknown    int // steps of objects that entered it at an unknown time
 }
 
 // A Transition is one way from a state to another.
@@ -47,8 +47,8 @@ type Transition struct {
 	Kind, From, To string
 	Stage          string // that the log names; "" if none
 	Samples        int    // those held out included
-	Fitted         string // the name of the derived Stage; "" if there is none
-	NotFitted      string // why there is none
+	Fitted         string // the name of the derived Stage; "" without one
+	NotFitted      string // why no Stage was derived
 
 	// Of fitted transitions.
 	HeldOut  int

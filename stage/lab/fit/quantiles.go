@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// percents are those of which quantiles are kept. The ends are where straight lines between distant
-// quantiles would be far from the samples.
+// percents say which quantiles are kept. They are closer at the ends, where straight lines between
+// distant quantiles would be far from the samples.
 var percents = [...]float64{0, 1, 2, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 93, 95, 97, 98, 99, 99.5, 100}
 
 // quantiles returns those of sorted samples at the percents.

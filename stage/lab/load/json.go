@@ -44,8 +44,8 @@ func ReadJSON(file string, r io.Reader, c Columns) ([]Row, error) {
 	return t.done()
 }
 
-// syntaxErrorIn returns where in the value that a decoder could not read the fault is: the Offset of its
-// own error leaves out what lies between values.
+// syntaxErrorIn returns the position of the fault within a value that a decoder could not read. The
+// Offset of the decoder's error leaves out what lies between values.
 func syntaxErrorIn(d *json.Decoder, err error) int64 {
 	fault := new(json.SyntaxError)
 	rest, _ := io.ReadAll(d.Buffered())
@@ -55,7 +55,8 @@ func syntaxErrorIn(d *json.Decoder, err error) int64 {
 	return fault.Offset - 1
 }
 
-// A lineCounter knows on which lines bytes are that were read from it, if it is asked in their order.
+// A lineCounter knows the lines of bytes that were read from it. The caller must ask for them in
+// their order.
 type lineCounter struct {
 	from   io.Reader
 	read   int64

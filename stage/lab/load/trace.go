@@ -14,13 +14,13 @@ import (
 type Row struct {
 	// At is the time of arrival, counted from the start of the trace.
 	At time.Duration
-	// Numbers are the columns that [Columns] lists as Numbers, and those of Optional that the row has.
-	// A duration such as 1m30s is given in seconds. Nil if there are none.
+	// Numbers are the columns that [Columns] lists as Numbers, and those of Optional that the row
+	// has. A duration such as 1m30s is given in seconds. Nil without such columns.
 	Numbers map[string]float64
-	// Times are the columns that [Columns] lists as Times and that the row has, counted from the same
-	// start as At; nil if there are none.
+	// Times are the columns that [Columns] lists as Times and that the row has, counted from the
+	// same start as At; nil without such columns.
 	Times map[string]time.Duration
-	// Text are all other columns that the row has, unchanged; nil if there are none.
+	// Text are all other columns that the row has, unchanged; nil without such columns.
 	Text map[string]string
 	// Line is the number of the row's first line in its file, from 1.
 	Line int

@@ -54,6 +54,6 @@
 //
 // # Concurrency
 //
-// All functions are pure, and all types are immutable and safe for concurrent use, as long as
-// nobody appends to the log.
+// All functions are pure, and all types are immutable and safe for concurrent use, as long as the
+// log does not change.
 package measure

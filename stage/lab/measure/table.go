@@ -120,7 +120,8 @@ func (t *objects) add(r record.Record) {
 	}
 }
 
-// addPod adds a record of a Pod of the object. Pods are what those that have not ended request.
+// addPod adds a record of a Pod of the object. Pods has the requests of the Pods that have not
+// ended.
 func (o *entry) addPod(r record.Record, pods map[object]record.Amounts) {
 	key := objectOf(r)
 	before, known := pods[key]

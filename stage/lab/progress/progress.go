@@ -24,8 +24,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Line is a line on a terminal that is overwritten again and again. The zero value writes
-// nothing.
+// A Line is a line on a terminal that each write replaces. The zero value writes nothing.
 type Line struct {
 	out   io.Writer
 	last  time.Time

@@ -11,7 +11,7 @@ type Interval struct {
 	Level float64
 	// Count is how many values there are.
 	Count int
-	// Mean is that of the values; NaN if there are none.
+	// Mean is the mean of the values; NaN without values.
 	Mean float64
 	// StdDev estimates the standard deviation of a value (divided by n-1). NaN below two values.
 	StdDev float64

@@ -36,9 +36,9 @@
 //
 // # Many machines
 //
-// With Options.Shard each of n processes runs its part, into a file of its own; [Merge] reads the
-// files in any order, and refuses runs that are missing and values that contradict each other. On
-// Kubernetes the part is the completion index of a Job: examples/simulator/SWEEP.md.
+// With Options.Shard each of n processes runs its part, into its own file. [Merge] reads the files
+// in any order. It refuses missing runs and values that contradict each other. On Kubernetes the
+// part is the completion index of a Job: examples/simulator/SWEEP.md.
 //
 // # Intervals
 //

@@ -69,7 +69,7 @@ func writeJSONL(w io.Writer, study string, rows []Row) error {
 }
 
 // WriteCSV writes the rows as a table: study, a column for each parameter, seed, metric, value. A
-// value that is none is empty.
+// missing value is an empty cell.
 func (r *Result) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	head := []string{"study"}
@@ -183,7 +183,7 @@ func (r *Result) parse(text []byte) (k key, metric int, value float64, err error
 	return key{r.index[p.id()], int(min(l.Seed, math.MaxInt32))}, metric, value, err
 }
 
-// decode reads one JSON object without unknown fields, all of which are there.
+// decode reads one JSON object. It must have all fields, and no unknown field.
 func decode(text []byte, l *line) error {
 	if len(text) == 0 || text[0] != '{' {
 		return errors.New("want a JSON object")
@@ -271,7 +271,7 @@ func (r *Result) begins(text []byte) bool {
 	return want[:n] == string(text[:n])
 }
 
-// close closes the file. That of a sweep that has ended is written anew, in order.
+// close closes the file. If the sweep has ended, close writes the file again, in order.
 func (d *sweeping) close(ended bool) error {
 	if d.file == nil {
 		return nil

@@ -16,8 +16,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/sweep"
 )
 
-// TestMain plays a process of a sweep if a test asks for one: it runs a part into a file, and waits
-// for ever in a run with seed SWEEP_WAIT.
+// TestMain plays a process of a sweep if a test starts one: it runs a part into a file, and waits
+// forever in a run with seed SWEEP_WAIT.
 func TestMain(m *testing.M) {
 	shard := os.Getenv("SWEEP_SHARD")
 	if shard == "" {
@@ -49,8 +49,8 @@ func process(shard, file, wait string) *exec.Cmd {
 	return cmd
 }
 
-// TestTwoProcesses runs a sweep in two processes, one of which is killed in the middle and started
-// again: the files make the result of one process, in any order, and read twice too.
+// TestTwoProcesses runs a sweep in two processes. One of them is killed in the middle and started
+// again. The files give the result of one process, in any order, also if a file is read twice.
 func TestTwoProcesses(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.jsonl")

@@ -176,7 +176,7 @@ func (r *Result) meanOf(level float64, point, metric, seeds int) statistics.Inte
 	return statistics.Mean(level, values...)
 }
 
-// value is NaN if there is none.
+// value is NaN without a value.
 func (r *Result) value(k key, metric int) float64 {
 	if cells := r.values[k]; cells != nil && cells[metric].known {
 		return cells[metric].value

@@ -30,9 +30,9 @@ type Options struct {
 
 // Progress is how far a sweep, or the part of it that this process runs, is.
 type Progress struct {
-	Done  int // runs, with those that were in the file
+	Done  int // runs, with runs that were in the file
 	Found int // runs that were in the file
-	All   int // runs; if the study stops by itself, those that are known to be needed
+	All   int // runs; if the study stops by itself, runs that are known to be needed
 	Last  Run // the one that has ended
 }
 

@@ -112,7 +112,7 @@ func (s Study) Points() []Point {
 	return points
 }
 
-// check returns all that is wrong with a study.
+// check returns everything that is wrong with a study.
 func (s Study) check() error {
 	var errs []error
 	refuse := func(wrong bool, format string, args ...any) {

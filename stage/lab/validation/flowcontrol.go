@@ -95,7 +95,7 @@ func someRules(f fieldOf) {
 	}
 }
 
-// flowList requires values, of which * is the only one.
+// flowList requires values. The value * must be the only one.
 func flowList(empty, what string) check {
 	return func(f fieldOf) {
 		switch values := list(f.value); {

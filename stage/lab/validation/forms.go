@@ -146,7 +146,7 @@ func isZeroShare(v any) bool {
 	return isNumber && n == 0 || isText && (s == "0%" || len(validation.IsValidPercent(s)) > 0 && number == 0)
 }
 
-// networks checks one or two networks, of which at most one is of each IP family.
+// networks checks one or two networks. At most one may be of each IP family.
 func networks(f fieldOf) {
 	families := map[bool]int{}
 	for i, v := range list(f.value) {

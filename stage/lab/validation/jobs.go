@@ -56,7 +56,7 @@ func jobTemplate(f fieldOf) {
 
 var byAll = templateOf("OnFailure", "Never", "Always")
 
-// jobSelector checks the selector that is made for a Job, or that which it brings
+// jobSelector checks the selector that is made for a Job, or the selector that the Job brings
 // (validateGeneratedSelector and ValidateJobSpec of batch/validation).
 func jobSelector(f fieldOf) {
 	spec, path := nested(f.within, "spec"), field.NewPath("spec")

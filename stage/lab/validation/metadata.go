@@ -71,7 +71,7 @@ func owners(f *faults, refs []any, path *field.Path) {
 	for i, v := range refs {
 		m, _ := v.(map[string]any)
 		owner(f, m, path)
-		if m["controller"] != true || isIn(refs[:i], m) { // the server drops those that are there twice
+		if m["controller"] != true || isIn(refs[:i], m) { // the server drops duplicates
 			continue
 		}
 		name := text(m["kind"]) + "/" + text(m["name"])
@@ -133,5 +133,5 @@ func finalizers(f *faults, v *memory.Review, list []any, path *field.Path) {
 	}
 }
 
-// freeFinalizers are the kinds of which a finalizer need not be qualified.
+// freeFinalizers are the kinds whose finalizers need not be qualified.
 var freeFinalizers = map[string]bool{"/events": true, "policy/poddisruptionbudgets": true, "coordination.k8s.io/leases": true, "node.k8s.io/runtimeclasses": true}

@@ -27,7 +27,7 @@ var (
 	service = rules{of("spec", always(servicePod))}
 )
 
-// portsOf requires ports, but for a Service without an address of its own.
+// portsOf requires ports, except for a Service without its own address.
 func portsOf(f fieldOf) {
 	kind, ip := text(f.within["type"]), text(f.within["clusterIP"])
 	if len(list(f.value)) == 0 && ip != "None" && kind != "ExternalName" {

@@ -67,7 +67,7 @@ func isChanged(before, now map[string]any) bool {
 	return changed
 }
 
-// onlyChanges are the kinds of which an update is not checked beyond that.
+// onlyChanges are the kinds whose updates are not checked further.
 var onlyChanges = map[schema.GroupResource]bool{
 	{Group: "certificates.k8s.io", Resource: "certificatesigningrequests"}: true,
 	{Group: "resource.k8s.io", Resource: "resourceclaims"}:                 true,

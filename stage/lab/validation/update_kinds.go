@@ -102,8 +102,8 @@ func serviceUpdate(f *faults, before, now map[string]any) {
 	}
 }
 
-// addressesStay refuses changes of the first address or family of a Service, and that the second goes
-// while two are asked for.
+// addressesStay refuses a change of the first address or family of a Service. It also refuses to
+// remove the second one while two are requested.
 func addressesStay(f *faults, path *field.Path, old []any, spec map[string]any, what string) {
 	next := list(spec["clusterIPs"])
 	if what == "ipFamily" {

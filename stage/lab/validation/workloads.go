@@ -107,7 +107,7 @@ var (
 	}))}
 )
 
-// statefulTemplate checks the template of a StatefulSet, which has volumes of its claims, too.
+// statefulTemplate checks the template of a StatefulSet, including the volumes of its claims.
 func statefulTemplate(f fieldOf) {
 	template, _ := f.value.(map[string]any)
 	spec := maps.Clone(nested(template, "spec"))

@@ -50,8 +50,8 @@ type ControllerOptions struct {
 	// Scheme makes Go types of the objects that predicates and functions get. Default: they get
 	// *unstructured.Unstructured, as they do if the scheme does not know the kind.
 	Scheme *runtime.Scheme
-	// For is the kind of the requests, and Predicates, all of which must hold, say which of its
-	// changes matter.
+	// For is the kind of the requests. Predicates say which of its changes matter: all of them must
+	// accept a change.
 	For        schema.GroupVersionKind
 	Predicates []predicate.Predicate
 	// Owns are kinds whose objects concern the object of kind For that controls them.
@@ -114,7 +114,8 @@ func (p panicked) Error() string { return fmt.Sprintf("panic: %v [recovered]", p
 // Panic returns what it panicked with. Package hunt asks for it.
 func (p panicked) Panic() any { return p.cause }
 
-// passes returns what says if predicates hold for a change; nil if there are none.
+// passes returns a function that reports whether all predicates accept a change; nil without
+// predicates.
 func (o ControllerOptions) passes(own []predicate.Predicate) func(reconcile.Change) bool {
 	all := slices.Concat(o.EventFilters, own)
 	if len(all) == 0 {

@@ -23,10 +23,10 @@
 // # The fake client
 //
 // Tests can keep controller-runtime's fake client: [Funcs] sends its requests to the lab.
-// WithObjectTracker is no alternative, because the fake client wraps the given tracker in one of
-// its own, which implements versions, status, deletion and patches itself and passes none of them
-// on: a write to the status arrives as a write to the whole object, and there are two
-// resourceVersions. Interceptors (client/interceptor.NewClient) can wrap both clients.
+// WithObjectTracker is no alternative. The fake client wraps the given tracker in its own tracker,
+// which implements versions, status, deletion and patches itself and passes none of them on. A
+// write to the status arrives as a write to the whole object, and there are two resourceVersions.
+// Interceptors (client/interceptor.NewClient) can wrap both clients.
 //
 // # Compatibility
 //

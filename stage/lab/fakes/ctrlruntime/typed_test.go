@@ -102,7 +102,7 @@ func TestTypedObjectsAreMadeFailed(t *testing.T) {
 }
 
 // TestTypedObjectsThatNeverFail checks that a state which a kind does not have is refused, with the
-// states that it has: a ReplicaSet tries again for ever.
+// states that it has: a ReplicaSet tries again without end.
 func TestTypedObjectsThatNeverFail(t *testing.T) {
 	obj := typed["ReplicaSet"].DeepCopyObject()
 	require.EqualError(t, kstatustest.MakeFailed(obj), "kstatustest: ReplicaSet default/web: objects of this kind cannot be made Failed, only [Current Pending]")

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A compute returns the value of a field that is missing in an object, nil if it stays so. byDefault
-// is the value in an object that has nothing else, nil if there is none.
+// A compute returns the value of a field that is missing in an object, or nil if the field stays
+// missing. byDefault is the value in an object that has nothing else, or nil without one.
 type compute func(obj map[string]any, byDefault any) any
 
 // computed are the fields whose values depend on other fields, by type. Numbers are those of the
@@ -41,7 +41,7 @@ var computed = map[string]map[string]compute{
 	"NodeStatus":         {"allocatable": copyOf("capacity")},
 }
 
-// zeroIsMissing are fields of computed that are missing, too, if they are "" or 0.
+// zeroIsMissing are fields of computed that also count as missing if they are "" or 0.
 var zeroIsMissing = map[string]bool{"targetPort": true, "apiGroup": true, "count": true, "externalTrafficPolicy": true, "serviceAccountName": true}
 
 // conditions say when something is filled in in a field, by type and field.

@@ -24,7 +24,7 @@ type Data struct {
 // after a slash if it is filled in differently in different places.
 type Type struct {
 	Set    map[string]any   `json:"set,omitempty"`    // values of fields that are missing
-	Zero   []string         `json:"zero,omitempty"`   // fields of these that are missing, too, if they are "" or 0
+	Zero   []string         `json:"zero,omitempty"`   // fields of these that also count as missing if they are "" or 0
 	Fields map[string]Child `json:"fields,omitempty"` // fields in which something may be filled in
 
 	order    []string           // of fields that may be filled in: what depends on others comes first

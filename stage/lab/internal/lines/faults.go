@@ -29,8 +29,8 @@ func (f *FirstFaults) Len() int { return f.count }
 // Full reports whether further faults are only counted, so that it does not matter what they say.
 func (f *FirstFaults) Full() bool { return f.count >= MaxFaults }
 
-// Err joins the faults and, if there are more than are kept, their number. It is nil if there are
-// none.
+// Err joins the faults and, if there are more than are kept, their number. It returns nil without
+// faults.
 func (f *FirstFaults) Err() error {
 	if f.count <= MaxFaults {
 		return errors.Join(f.kept...)

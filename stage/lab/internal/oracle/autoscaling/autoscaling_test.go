@@ -84,7 +84,7 @@ func count(event string, messages map[string]int64) (lines []string) {
 		return []string{event + " with many messages"}
 	}
 	for _, message := range slices.Sorted(maps.Keys(messages)) {
-		if strings.Contains(message, "multiple HPAs") { // two messages of theirs, each counted
+		if strings.Contains(message, "multiple HPAs") { // two messages of Kubernetes, each counted
 			lines = append(lines, event+" "+message)
 			continue
 		}

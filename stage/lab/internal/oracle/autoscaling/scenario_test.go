@@ -101,7 +101,8 @@ func (s *scenario) addAutoscaler(after time.Duration, hpa *autoscalingv2.Horizon
 	s.steps = append(s.steps, step{s.at + time.Duration(len(s.steps))*time.Millisecond, func(p *play) { p.putAutoscaler(hpa.DeepCopy()) }})
 }
 
-// addRare adds another autoscaler for the same Pods for a while, or makes the autoscaler anew.
+// addRare adds another autoscaler for the same Pods for a while, or deletes the autoscaler and
+// creates it again.
 func (s *scenario) addRare(r *rand.Rand, after time.Duration) {
 	hpa := drawAutoscaler(r, "other")
 	if r.IntN(2) == 0 {
@@ -177,7 +178,7 @@ func sortedNames(pods map[string]*corev1.Pod) (names []string) {
 }
 
 // newPod returns a Pod with two containers, and often a sidecar or requests of the whole. Only one
-// Pod may have no request: theirs name any of those that have none.
+// Pod may have no request: Kubernetes names any of the Pods without one.
 func newPod(name string, kind int) *corev1.Pod {
 	request := func(cpu, memory string) corev1.ResourceRequirements {
 		return corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse(memory)}}

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// turns has writes take place one after another, each some time after the one before. Of those that
-// are asked for at one instant the order is that of their texts: in a bubble goroutines that begin
-// together would take place in any order.
+// turns makes writes take place one after another, each some time after the previous write. Writes
+// that are requested at the same instant are ordered by their texts: in a bubble, goroutines that
+// begin together would otherwise write in any order.
 //
 // It is safe for concurrent use.
 type turns struct {

@@ -45,8 +45,8 @@ func TestDefaultsAreThoseOfKubernetes(t *testing.T) {
 }
 
 // explain takes from two objects what package builtin leaves out: times at which an object is read,
-// what the server's strategy for DaemonSets counts anew, and the zeros that conversion gives
-// strategies which validation refuses.
+// the generation that the server's strategy for DaemonSets counts again, and the zeros that
+// conversion gives strategies which validation refuses.
 func explain(objects ...map[string]any) {
 	for _, obj := range objects {
 		drop(obj, "metadata", "annotations", "deprecated.daemonset.template.generation")

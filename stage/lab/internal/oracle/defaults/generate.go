@@ -204,7 +204,7 @@ func (g *generator) structure(p probe, of reflect.Type) (string, error) {
 		return "", err
 	}
 	if of == reflect.TypeFor[resourcev1.DeviceTaint]() {
-		delete(set, "timeAdded") // the time at which it is asked for
+		delete(set, "timeAdded") // the time of the request
 	}
 	t := &builtin.Type{Set: set, Fields: map[string]builtin.Child{}}
 	if len(p.at) == 0 {
@@ -263,7 +263,7 @@ func isScalar(v any) bool {
 	return true
 }
 
-// isZero reports whether a value is that of a field which nobody has set.
+// isZero reports whether a value is that of a field that is not set.
 func isZero(v any) bool { return reflect.ValueOf(v).IsZero() }
 
 // plain are structs that are values in JSON, or have no defaults by their definition.
@@ -272,7 +272,7 @@ var plain = []reflect.Type{
 	reflect.TypeFor[runtime.RawExtension](), reflect.TypeFor[metav1.FieldsV1](), reflect.TypeFor[metav1.ObjectMeta](), reflect.TypeFor[metav1.LabelSelector](),
 }
 
-// formOf returns the form of a field and the struct in it, nil if there is none.
+// formOf returns the form of a field and the struct in it, or nil without a struct.
 func formOf(t reflect.Type) (form builtin.Form, elem reflect.Type) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -19,8 +19,8 @@ import (
 // them but as the kinds that refer to them say.
 var plain = []string{"ConfigMap", "Secret", "Event", "Lease", "Endpoints", "EndpointSlice", "ServiceAccount", "PodTemplate", "ControllerRevision", "IPAddress"}
 
-// TestEveryFieldHasARow walks the Go types of the kinds in the table. A field has a row of its own,
-// or one above it, or its fields have.
+// TestEveryFieldHasARow walks the Go types of the kinds in the table. A field has its own row, or a
+// row above it, or its fields have rows.
 func TestEveryFieldHasARow(t *testing.T) {
 	for _, k := range features.Kinds() {
 		paths := map[string]bool{}
@@ -45,7 +45,7 @@ func isOlder(path string) bool {
 	return slices.Contains([]string{"spec.schedulingGroup", "spec.workloadRef", "spec.scheduling", "spec.jobTemplate.spec.scheduling", "spec.podPreemptionPolicy", "spec.preventPodSchedulingIfMissing"}, path)
 }
 
-// TestEveryKindHasRows holds that all kinds of a cluster in memory are in the table, or plain.
+// TestEveryKindHasRows checks that all kinds of a cluster in memory are in the table, or plain.
 func TestEveryKindHasRows(t *testing.T) {
 	known := map[schema.GroupVersionKind]bool{}
 	for _, k := range features.Kinds() {

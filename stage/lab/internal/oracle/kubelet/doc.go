@@ -6,8 +6,8 @@
 //
 //	make oracle-kubelet SCENARIOS=10000
 //
-// The kubelet's loop around the manager is not run: the manager is asked each second, until nothing
-// changes. Probes are not compared.
+// The test does not run the kubelet's loop around the manager. It calls the manager each second
+// until nothing changes. It does not compare probes.
 package kubelet
 
 import (

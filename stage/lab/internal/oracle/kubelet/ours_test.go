@@ -69,8 +69,8 @@ func (w *ours) step(now time.Duration) bool {
 	return step.Delete || phase == "Failed" || phase == "Succeeded"
 }
 
-// recordedAt is when theirs, which is asked again at once, records an Event: ours says ErrImagePull
-// for a second.
+// recordedAt is when Kubernetes, which looks again at once, records an Event. Package kubelet
+// reports ErrImagePull for a second.
 func recordedAt(at time.Time, e kubelet.Event) time.Time {
 	if strings.HasPrefix(e.Message, "Back-off pulling image") || e.Message == "Error: ImagePullBackOff" {
 		return at.Add(-time.Second)

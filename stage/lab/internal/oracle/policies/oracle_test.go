@@ -47,7 +47,7 @@ func minimal(t *testing.T, s scenario) scenario {
 	return s
 }
 
-// chance counts the scenarios in which ours is as another play of theirs.
+// chance counts the scenarios in which our play equals another play of Kubernetes.
 var chance int
 
 // differ plays a scenario with both and returns where they begin to differ, "" if they do not. How often

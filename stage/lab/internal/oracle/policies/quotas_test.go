@@ -18,7 +18,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// quotas are quotas of all that is counted, in all scopes.
+// quotas are quotas of everything that can be counted, in all scopes.
 func quotas() *family {
 	return &family{
 		name: "quotas", kinds: []schema.GroupVersionKind{quotaKind, podKind, claimKind, serviceKind}, length: time.Minute,

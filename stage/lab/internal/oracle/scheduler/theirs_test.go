@@ -51,7 +51,7 @@ type theirs struct {
 
 	mu      sync.Mutex
 	history *history
-	binding map[string]string // the Nodes of Pods whose claims are to be bound
+	binding map[string]string // the Nodes of Pods whose claims must be bound
 }
 
 func playTheirs(t *testing.T, s scenario) *history {
@@ -134,7 +134,7 @@ func (o *theirs) do(s step) {
 		action := clienttesting.NewPatchAction(gvr, s.namespace, s.name, types.MergePatchType, []byte(s.patch))
 		_, err = o.client.Invokes(action, nil)
 	}
-	_ = err // what is to be changed may be gone
+	_ = err // the object to change might be gone
 }
 
 func (o *theirs) create(obj runtime.Object) {

@@ -33,8 +33,9 @@ func subject(name string) string {
 	return about
 }
 
-// isHaste reports whether an Event says that a controller of theirs looked again before it had seen its
-// own writes, which ours does not: a conflict, or a Job that it has just deleted itself.
+// isHaste reports whether an Event says that a Kubernetes controller looked again before it had
+// seen its own writes: a conflict, or a Job that it has just deleted itself. Our controllers see
+// their own writes.
 func isHaste(reason, message string) bool {
 	return reason == "MissingJob" || strings.Contains(message, "the object has been modified")
 }

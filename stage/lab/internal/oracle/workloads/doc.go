@@ -8,7 +8,7 @@
 //
 //	go test ./workloads -run TestScenarios -kinds DaemonSet
 //
-// A scenario in which they differ is made smaller until nothing can be left out. Names that are made
-// of hashes are those of ours in both: the client of theirs translates them, so that generated
-// names, uids and the orders that depend on them are the same.
+// A scenario in which they differ is made smaller until nothing can be left out. Names that are
+// made of hashes are ours in both: the client of the Kubernetes controllers translates them, so
+// that generated names, uids and the orders that depend on them are the same.
 package workloads

@@ -246,7 +246,7 @@ func anonymous(pod *unstructured.Unstructured) string {
 	return state(watch.Modified, u)
 }
 
-// doPod does something to the n-th Pod, by its state, of those that are there.
+// doPod does something to the n-th existing Pod, by its state.
 func (w *world) doPod(s step) {
 	list, err := w.cluster.List(w.ctx, podKind, "default", metav1.ListOptions{})
 	require.NoError(w.t, err)

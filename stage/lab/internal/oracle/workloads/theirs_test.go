@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// playTheirs plays a scenario with the controllers of kube-controller-manager, whose hashes are
-// translated into those of ours.
+// playTheirs plays a scenario with the controllers of kube-controller-manager. It translates their
+// hashes into ours.
 func playTheirs(t *testing.T, s scenario, hashes map[string][]string) *history {
 	return play(t, s, func(w *world, all *sync.WaitGroup) {
 		tr := &translation{ours: hashes, to: map[string]string{}, count: map[string]int{}}

@@ -146,7 +146,7 @@ func (w *world) play() {
 	}
 }
 
-// time is when a step is carried out, never if there is none.
+// time returns when a step is carried out, or never without a time.
 func (s scenario) time(step int) time.Duration {
 	if step >= len(s.steps) {
 		return math.MaxInt64
@@ -313,7 +313,7 @@ func annotation(pod map[string]any, name string) string {
 	return text
 }
 
-// exitCode is that of an annotation, of which one of an index counts more.
+// exitCode returns the exit code in an annotation. An annotation for one index comes first.
 func exitCode(pod map[string]any) int {
 	code := cmp.Or(annotation(pod, "play/code-"+annotation(pod, "batch.kubernetes.io/job-completion-index")), annotation(pod, "play/code"))
 	if code == "" || code == "0" {
