@@ -61,7 +61,7 @@ type demo struct {
 	nodes   int
 	out     *lines
 	record  *recording // nil: nothing is recorded
-	made    [][]string // what kubectl delete is to be given
+	made    [][]string // the arguments for kubectl delete
 }
 
 func newDemo(p *plane, nodes int, out io.Writer) (*demo, error) {
@@ -160,8 +160,8 @@ func (d *demo) present(ctx context.Context) error {
 	return errors.Join(err, d.kubectl.run(ctx, "", "get", "nodes,deployments,jobs,pods", "-n", "stagecraft-demo"))
 }
 
-// create creates the objects of a manifest, and remembers that those of a kind are to be removed,
-// even if only some could be created.
+// create creates the objects of a manifest, and remembers to remove the objects of a kind, even if
+// only some could be created.
 func (d *demo) create(ctx context.Context, kind, manifest string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

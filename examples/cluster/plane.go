@@ -23,7 +23,7 @@ type plane struct {
 	stop       func() error
 }
 
-// connect uses the cluster of a kubeconfig, or starts a cluster if there is none.
+// connect uses the cluster of a kubeconfig, or starts a cluster without one.
 func connect(kubeconfig string, log io.Writer) (*plane, error) {
 	if kubeconfig == "" {
 		return start(log)

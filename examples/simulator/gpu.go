@@ -94,7 +94,7 @@ func (l *lab) writeObjects(file string) error {
 // queue.
 type studyMetric struct {
 	name, title, caption    string
-	withoutQueue, withQueue *measure.Metric // nil if there is none
+	withoutQueue, withQueue *measure.Metric // nil without such a metric
 }
 
 func (f studyMetric) of(l *lab) *measure.Metric {
@@ -175,7 +175,7 @@ func (f studyMetric) levels(runs []*lab) report.Table {
 }
 
 // values are the values of each run. A run without the metric has no values, but is listed, so that
-// the colours of the runs are the same in all charts.
+// the colors of the runs are the same in all charts.
 func (f studyMetric) values(runs []*lab) (all []report.Series) {
 	for _, l := range runs {
 		s := report.Series{Name: l.name}

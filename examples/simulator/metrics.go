@@ -122,7 +122,7 @@ func evenSample(n int) (jobs []int) {
 	return jobs
 }
 
-// mostWaiting returns consecutive Jobs: those that waited longest, in all runs together.
+// mostWaiting returns consecutive Jobs: the Jobs that waited longest, in all runs together.
 func mostWaiting(runs []*lab) (jobs []int) {
 	n := runs[0].goal.count
 	waits := make([]float64, n)

@@ -36,8 +36,8 @@ func dispatchTime() time.Duration {
 }
 
 const (
-	// kubectlTime is what a kubectl process takes, to submit a Job or to count those that are
-	// complete: to start, and to ask the API server what kinds there are.
+	// kubectlTime is what a kubectl process takes to submit a Job or to count complete Jobs: it
+	// starts, and asks the API server for its kinds.
 	kubectlTime = 100 * time.Millisecond
 	// pollPause is how long its script slept between two looks at how many Jobs were complete.
 	pollPause = time.Second

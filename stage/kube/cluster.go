@@ -64,10 +64,10 @@ func (c *Cluster) List(ctx context.Context, gvk schema.GroupVersionKind, namespa
 }
 
 // Watch reports changes of the objects of a kind, in a namespace or in all if it is "". A busy
-// server may close a watch at any time, which is not an error: watch again from the last
+// server can close a watch at any time, which is not an error: watch again from the last
 // resourceVersion seen. An Error event that is not Expired says that an event could not be read,
-// for example because its object is the first with a field that only JSON can name: watch again,
-// too.
+// for example because its object is the first with a field that only JSON can name. Watch again in
+// this case as well.
 func (c *Cluster) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
 	return read(c, request{kind: gvk, namespace: namespace}, func(to dynamic.ResourceInterface) (watch.Interface, error) {
 		return to.Watch(ctx, o)

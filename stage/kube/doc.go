@@ -17,7 +17,7 @@
 // *unstructured.Unstructured, and results belong to the caller. Errors are those of the API server,
 // for the functions of apimachinery's api/errors.
 //
-// A Cluster sends each request once and opens each watch once. Whoever calls it tries again:
+// A Cluster sends each request once and opens each watch once. The caller tries again, as
 // player.Player does.
 //
 // # Kinds

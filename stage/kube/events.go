@@ -28,7 +28,7 @@ var (
 // An occurrence is one thing that happened and that an Event reports.
 type occurrence struct {
 	eventKey
-	event     types.NamespacedName // under which it was to be recorded
+	event     types.NamespacedName // the name of the Event if this occurrence starts a new one
 	regarding map[string]any
 	seen      time.Time
 }

@@ -62,7 +62,7 @@ func (n eventServer) tell(name, message string, at time.Time) error {
 	return err
 }
 
-// want holds that there are these Events, each printed as `name note xcount`, and no others.
+// want checks that the cluster has exactly these Events, each printed as `name note xcount`.
 func (n eventServer) want(lines ...string) {
 	n.Helper()
 	list, err := n.cluster.List(n.Context(), newEvents, "shop", metav1.ListOptions{})

@@ -27,8 +27,8 @@ func (r *run) wake() {
 	}
 }
 
-// cycle tries the head of each queue. Nothing changes while it decides; then it writes the states of
-// those that wait on, one after another, before the next cycle begins.
+// cycle tries the head of each queue. Nothing changes while it decides. Then it writes the states
+// of the Workloads that continue to wait, one after another, before the next cycle begins.
 func (r *run) cycle() {
 	entries := r.nominate()
 	if len(entries) == 0 {

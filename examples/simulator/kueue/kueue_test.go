@@ -123,7 +123,8 @@ func TestConfigsThatAreRefused(t *testing.T) {
 
 const data = "../../../../shared/data/kueue"
 
-// While those that are alike are parked, one that is created and would fit waits with them.
+// While Workloads that are alike are parked, a new Workload of that class that would fit waits with
+// them.
 func TestParkingThoseThatAreAlike(t *testing.T) {
 	c := parse(t, "1", "0", `[{count: 3, creationIntervalMs: 450, workloads: [{className: large, runtimeMs: 500, priority: 1, request: 20}]}]`)
 	o := ideal()

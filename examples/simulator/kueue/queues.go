@@ -20,7 +20,8 @@ type workload struct {
 	done     bool
 }
 
-// A class is the Workloads of a queue that are scheduled alike: they are equal but for their names.
+// A class is the Workloads of a queue that are scheduled alike: they are equal except for their
+// names.
 type class struct {
 	*Template
 	queue   *queue
@@ -66,7 +67,7 @@ func (w *workload) push() {
 	w.waiting = slices.Insert(w.waiting, i, w)
 }
 
-// head removes and returns the workload of a queue that is tried next; nil if there is none.
+// head removes and returns the next workload of a queue to try, or nil.
 func (q *queue) head() *workload {
 	var best *workload
 	for _, c := range q.classes {
@@ -96,7 +97,7 @@ func (c *class) first() *workload {
 	return c.waiting[i]
 }
 
-// park has a workload wait until something changes: with all that are like it, or alone.
+// park makes a workload wait until something changes: with all workloads of its class, or alone.
 func (w *workload) park(alike bool) {
 	if alike {
 		w.class.parked = true
@@ -188,8 +189,8 @@ func minimal(w *workload, candidates []*workload, limit int64) []*workload {
 	return gone
 }
 
-// preferred orders candidates: those that go anyway, those of other queues, lower priority, the
-// newest.
+// preferred orders candidates: workloads that are preempted in any case, workloads of other queues,
+// lower priority, the newest.
 func preferred(a, b *workload, own *queue) int {
 	first := func(yes bool) int {
 		if yes {

@@ -12,7 +12,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
-// Options are what a run depends on beside its Config. [Defaults] are those of the study.
+// Options are what a run depends on in addition to its Config. [Defaults] returns the options of
+// the study.
 type Options struct {
 	Seed uint64
 	// Workloads are the limits of Kueue's client of kind Workload.
@@ -23,8 +24,8 @@ type Options struct {
 	WatchDelay time.Duration
 	// Batch is how long Kueue gathers changes in a cohort before it tries parked Workloads again.
 	Batch time.Duration
-	// Alike has a Workload that does not fit park all that are scheduled alike, not only itself
-	// (SchedulingEquivalenceHashing, on by default since Kueue 0.18).
+	// Alike makes a Workload that does not fit park all Workloads that are scheduled alike, not
+	// only itself (SchedulingEquivalenceHashing, on by default since Kueue 0.18).
 	Alike bool
 	// Head is what a cycle of the scheduler takes for each Workload in it.
 	Head time.Duration

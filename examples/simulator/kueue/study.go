@@ -17,7 +17,7 @@ type Published struct {
 	Value       float64
 }
 
-// before is baseline with an older Kueue, of which the file gives two figures.
+// before is baseline with an older Kueue. The file gives two of its figures.
 const before = "baseline before 0.18"
 
 // Results returns what is published, run by run.
@@ -35,7 +35,7 @@ func Results() []Published {
 	}
 }
 
-// metrics are the names of all that is published, and the number of writes for each Workload.
+// metrics are the names of all published metrics, and the number of writes for each Workload.
 func metrics() []string {
 	names, seen := []string{"writes of a Workload"}, map[string]bool{}
 	for _, p := range Results() {

@@ -20,10 +20,9 @@ const (
 
 // Coscheduler returns a controller that binds the Pods of a PodGroup together: when there is room
 // for spec.minMember of them at once, and then each of the rest as room appears. It takes the Pods
-// whose schedulerName is "scheduler-plugins-scheduler", with the label
-// scheduling.x-k8s.io/pod-group. Each gets the Node with the fewest Pods of those that have room,
-// of equal ones the first by name. Node affinity and taints are ignored: all Nodes are for all
-// Pods.
+// with schedulerName "scheduler-plugins-scheduler" and the label scheduling.x-k8s.io/pod-group.
+// Each Pod gets the Node with the fewest Pods among the Nodes with room, and the first by name
+// among equal ones. It ignores node affinity and taints: all Nodes are for all Pods.
 func Coscheduler() reconcile.Controller {
 	byNode := &reconcile.Index{Kind: pods, Value: nodeOf}
 	return reconcile.Controller{
@@ -75,7 +74,7 @@ type gang struct {
 	least int // how many have to be bound at once
 }
 
-// gangs returns those that have enough Pods, in the order in which their groups were created.
+// gangs returns the gangs that have enough Pods, in the order in which their groups were created.
 func (s *coscheduler) gangs(c *reconcile.Cache) []gang {
 	byName := map[types.NamespacedName]*gang{}
 	for _, pod := range c.By(s.byNode, unscheduled) {
@@ -155,8 +154,8 @@ func place(g gang, infos []*scheduling.NodeInfo) (names []string) {
 	return names
 }
 
-// fewestPods returns the Node with the fewest Pods of those that have room for another one, nil if
-// none has.
+// fewestPods returns the Node with the fewest Pods among the Nodes with room for another Pod, or
+// nil.
 func fewestPods(infos []*scheduling.NodeInfo, pod *scheduling.PodInfo) (best *scheduling.NodeInfo) {
 	for _, info := range infos {
 		if scheduling.NodeResourcesFit(pod, info).Fits() && (best == nil || len(info.Pods) < len(best.Pods)) {

@@ -26,11 +26,11 @@ type QueueOptions struct {
 	Before func(a, b *unstructured.Unstructured) bool
 }
 
-// Queue returns the controllers of a queue like that of MCAD, for one loop: one that writes the
-// status of AppWrappers, and one that dispatches them one after another. The head of the line is
-// dispatched as soon as the ready Nodes together have room for what it wraps, beside the
-// AppWrappers that were dispatched and have not completed. Whether a single Node has room for a Pod
-// does not matter: that is for the scheduler.
+// Queue returns the controllers of a queue like MCAD's, for one loop: one that writes the status of
+// AppWrappers, and one that dispatches them one after another. The AppWrapper at the head of the
+// queue is dispatched as soon as the ready Nodes together have room for it, in addition to the
+// AppWrappers that were dispatched and have not completed. It does not matter whether a single Node
+// has room for a Pod: that is for the scheduler.
 func Queue(o QueueOptions) []reconcile.Controller {
 	state := &reconcile.Index{Kind: wrappers, Value: StateOf}
 	d := &dispatcher{options: o, state: state}
@@ -118,7 +118,8 @@ func (d *dispatcher) free(c *reconcile.Cache) resources.Amounts {
 	return sum
 }
 
-// create creates all that is wrapped. What exists already is from an attempt that failed halfway.
+// create creates all wrapped objects. An object that already exists is from an attempt that failed
+// halfway.
 func create(ctx context.Context, w transport.Writer, wrapper *unstructured.Unstructured) error {
 	items, err := itemsOf(wrapper)
 	if err != nil {
@@ -156,7 +157,7 @@ func updateStatus(ctx context.Context, r reconcile.Request) (reconcile.Result, e
 // A status is the status of an AppWrapper while it is changed.
 type status struct {
 	name       types.NamespacedName
-	fields     map[string]any // that are written, beside the conditions
+	fields     map[string]any // that are written, in addition to the conditions
 	conditions []any
 	changed    bool
 }

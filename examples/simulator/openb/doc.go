@@ -17,7 +17,7 @@
 //
 // # Method
 //
-// METHOD.md beside this file says what is modelled, and where each number comes from.
+// METHOD.md in this directory says what is modelled, and where each number comes from.
 //
 // # Determinism
 //

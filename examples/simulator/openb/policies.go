@@ -41,7 +41,7 @@ func policyOf(name string) (policy, error) {
 	return policy{}, fmt.Errorf("there is no policy %q", name)
 }
 
-// The largest nodes, by which scores are normalised.
+// The largest nodes, by which scores are normalized.
 const (
 	mostCPU     = 128_000
 	mostDevices = 8 * device

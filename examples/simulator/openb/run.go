@@ -74,7 +74,7 @@ func (t *Trace) newCluster(o order, p policy) *cluster {
 	return c
 }
 
-// measure computes the fragments of a machine anew.
+// measure computes the fragments of a machine again.
 func (c *cluster) measure(m *machine) {
 	c.fragment -= m.fragment
 	m.fragment = fragmentOf(c.typical, c.usable[m.Model], m.cpu, m.devices)

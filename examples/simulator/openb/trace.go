@@ -30,7 +30,7 @@ type Node struct {
 type Request struct {
 	CPU, Memory  int
 	DeviceNumber int
-	Share        int    // of each device: 1 to 1000; 0 if there are none
+	Share        int    // of each device: 1 to 1000; 0 without devices
 	Models       string // of GPUs that will do, with | between; "" for any
 }
 

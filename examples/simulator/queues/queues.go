@@ -4,8 +4,8 @@
 //
 // # Models
 //
-// Customers arrive at random times (exponential gaps) at a station with one or more servers, each of
-// which serves one customer at a time. The mean service time is 1 s.
+// Customers arrive at random times (exponential gaps) at a station with one or more servers. Each
+// server serves one customer at a time. The mean service time is 1 s.
 //
 //	M/M/1       exponential service times          ρ/(1-ρ)
 //	M/M/c       c servers                          C(c, cρ)/(c(1-ρ)), C is the formula of Erlang
@@ -101,8 +101,8 @@ func (s *Station) CheckLittle() error {
 	return nil
 }
 
-// MeanWait returns the mean waiting time in seconds of the customers of a class, but for the first
-// ones of it.
+// MeanWait returns the mean waiting time in seconds of the customers of a class, except for its
+// first customers (warm-up).
 func (s *Station) MeanWait(class, but int) float64 {
 	total, waits := 0.0, s.waits[class][min(but, len(s.waits[class])):]
 	for _, w := range waits {

@@ -73,8 +73,8 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// TestLittlesLawIsChecked holds that the check sees a customer that is left, and one that is not
-// counted for as long as it stays.
+// TestLittlesLawIsChecked checks that the check finds a customer that is left over, and a customer
+// that is not counted for as long as it stays.
 func TestLittlesLawIsChecked(t *testing.T) {
 	sim, err := simulation.New(stage.MustCompile(), simulation.Options{})
 	require.NoError(t, err)

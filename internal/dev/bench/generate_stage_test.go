@@ -63,7 +63,7 @@ func (g *generator) expression() any {
 		e = map[string]any{"jq": e}
 	}
 	if g.lenient && g.oneIn(3) {
-		e["cel"] = map[string]any{"expression": g.celBool(1)} // beside jq
+		e["cel"] = map[string]any{"expression": g.celBool(1)} // in addition to jq
 	}
 	return e
 }

@@ -88,8 +88,7 @@ func number(n json.Number) any {
 
 func durations(ds ...time.Duration) string { return fmt.Sprint(ds) }
 
-// Placeholders are template functions that return constants instead of addresses, times and the
-// like.
+// Placeholders are template functions that return constants instead of addresses and times.
 func Placeholders() map[string]any {
 	funcs := map[string]any{}
 	for _, name := range []string{"NodeIP", "NodeName", "PodIP", "NodeIPWith", "PodIPWith", "Now", "now", "StartTime", "Version"} {

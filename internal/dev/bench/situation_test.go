@@ -34,7 +34,7 @@ func (c Case) typed() []*v1alpha1.Stage {
 	var stages []*v1alpha1.Stage
 	for _, s := range c.Stages {
 		st := &v1alpha1.Stage{}
-		_ = convert(s, st) // what does not fit is not recognised
+		_ = convert(s, st) // a field that does not fit is left out
 		stages = append(stages, st)
 	}
 	return stages

@@ -26,8 +26,8 @@ type healthCase struct {
 	Arguable       string // why the label can be doubted
 }
 
-// healthFiles are the files of health/. The rules were made with those that are not held out; each
-// file is the opinion of one source.
+// healthFiles are the files of health/. The rules were made with the files that are not held out.
+// Each file is the opinion of one source.
 var healthFiles = []struct {
 	name    string
 	heldOut bool
@@ -36,8 +36,7 @@ var healthFiles = []struct {
 	{"karmada", true}, {"rancher", true}, {"pulumi", true}, {"kapp", true}, {"auto-ready", true},
 }
 
-// isOther reports whether a file is one of those that are scored together as "other": all but Argo
-// CD's.
+// isOther reports whether a file is scored as part of "other": all files except Argo CD's.
 func isOther(file string) bool { return file != "gitops" && !strings.HasPrefix(file, "argo") }
 
 // A profile is rules that are scored.
@@ -45,7 +44,7 @@ type profile struct {
 	name    string
 	suite   string // in the name of its line
 	rules   *kstatus.Rules
-	unknown bool // the objects are given a group of which no table knows anything
+	unknown bool // the objects get a group that is in no table
 }
 
 var profiles = []profile{

@@ -70,7 +70,7 @@ func (s score) cell() string {
 	return fmt.Sprintf("%s; %d falsely Current (%s)", out, s.falseCurrent, percent(s.falseCurrent, s.total))
 }
 
-// scoreRows returns a row for each file, and one for those that are not Argo CD's together.
+// scoreRows returns a row for each file, and one for all files together that are not Argo CD's.
 func scoreRows(dir string) (rows []*scoreRow, err error) {
 	other := &scoreRow{
 		name: "other, together", sure: make([]score, len(profiles)),

@@ -86,8 +86,8 @@ spec:
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
 `
 
-// Run runs every scenario in a namespace of its own and removes its objects afterwards. It calls
-// open for each scenario; open may return the same server every time.
+// Run runs every scenario in its own namespace and removes its objects afterwards. It calls open
+// for each scenario; open may return the same server every time.
 func Run(t *testing.T, open func(t *testing.T) Server) {
 	all, err := scenarios()
 	require.NoError(t, err)

@@ -64,7 +64,7 @@ func (s *scenarioRun) watch() (check func()) {
 	}
 }
 
-// receivedEvents reads as many events as are wanted, or those that arrive within watchTimeout.
+// receivedEvents reads as many events as are wanted, or the events that arrive within watchTimeout.
 func (s *scenarioRun) receivedEvents(changes watch.Interface) (receivedEvents []string) {
 	late := time.NewTimer(watchTimeout)
 	defer late.Stop()

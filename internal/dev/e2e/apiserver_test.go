@@ -35,8 +35,8 @@ func TestContractOverHTTP(t *testing.T) {
 	})
 }
 
-// TestRecordedDiscovery holds that what stage/lab/apiserver knows of resources is what a kube-apiserver
-// says of them. With -record it is written anew.
+// TestRecordedDiscovery checks that stage/lab/apiserver describes resources as a kube-apiserver
+// does. With -record it writes the file again.
 func TestRecordedDiscovery(t *testing.T) {
 	const file = "../../../stage/lab/apiserver/discovery.json"
 	var lines []string
@@ -168,7 +168,7 @@ func send(t *testing.T, config *rest.Config, r httpRequest) httpAnswer {
 
 var uids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// comparable returns what is to be equal of an answer, as text.
+// comparable returns the parts of an answer that must be equal, as text.
 func (a httpAnswer) comparable(t *testing.T, how string) string {
 	mediaType, parameters, err := mime.ParseMediaType(a.mediaType)
 	require.NoError(t, err, "%q %s", a.mediaType, a.body)

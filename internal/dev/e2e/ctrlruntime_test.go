@@ -129,7 +129,7 @@ func (l *playedCounts) all() (n int) {
 	return n
 }
 
-// requireOnce holds that nothing was done twice.
+// requireOnce checks that nothing was done twice.
 func (l *playedCounts) requireOnce(t *testing.T) {
 	t.Helper()
 	l.mu.Lock()
@@ -150,8 +150,8 @@ func createPods(t *testing.T, cluster *kube.Cluster, namespace string, n int, la
 	return refs
 }
 
-// TestManagerPlays plays Nodes, Pods and a kind that nobody has types for, which comes late, by the
-// cache of a manager, and waits for them by the same cache.
+// TestManagerPlays plays Nodes, Pods and a kind without Go types, which is defined late, through
+// the cache of a manager, and waits for them through the same cache.
 func TestManagerPlays(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)
@@ -215,8 +215,8 @@ func get(t *testing.T, cluster *kube.Cluster, kind schema.GroupVersionKind, name
 	return obj
 }
 
-// TestManagersHandOver has two managers of which one leads and plays, until it stops and gives up
-// its Lease: then the other does, long before that ends.
+// TestManagersHandOver has two managers. One leads and plays, until it stops and gives up its
+// Lease. Then the other one plays, long before the Lease ends.
 func TestManagersHandOver(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)
@@ -307,8 +307,8 @@ func TestReconcilerInAController(t *testing.T) {
 	}
 }
 
-// TestManagerMayNotRead waits by the cache of a manager for an object that its user may not read,
-// until the user may: the cache itself would say nothing.
+// TestManagerMayNotRead waits through the cache of a manager for an object that its user must not
+// read, until the user may read it. The cache itself would report nothing.
 func TestManagerMayNotRead(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)

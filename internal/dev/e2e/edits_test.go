@@ -15,7 +15,7 @@ type edit struct {
 	value any   // what stands there afterwards: a value, missing or twice
 }
 
-// What an edit makes of a field, beside a value.
+// What an edit makes of a field, in addition to a value.
 type (
 	missing struct{}
 	twice   struct{} // a list has its first element once more, at its end
@@ -118,7 +118,7 @@ func wrongValues(v any) []any {
 	return nil
 }
 
-// otherValues are values that are often right, too.
+// otherValues are values that are often right as well.
 func otherValues(v any) []any {
 	switch v := v.(type) {
 	case string:

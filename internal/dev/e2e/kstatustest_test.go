@@ -50,7 +50,7 @@ func nameOf(obj *unstructured.Unstructured) types.NamespacedName {
 	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
-// TestMadeStatusesAreValid holds that a real server accepts what package kstatustest writes.
+// TestMadeStatusesAreValid checks that a real server accepts what package kstatustest writes.
 func TestMadeStatusesAreValid(t *testing.T) {
 	c := newCluster(t)
 	namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "made"}}}

@@ -19,8 +19,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 )
 
-// kubectl runs kubectl and returns what it prints. Without one beside the server, the test is
-// skipped.
+// kubectl runs kubectl and returns what it prints. Without kubectl in the directory of the server,
+// the test is skipped.
 func kubectl(t *testing.T, p *controlplane.Plane, args ...string) string {
 	t.Helper()
 	program := p.Program("kubectl")
@@ -168,7 +168,7 @@ func waitRows(t *testing.T, p *controlplane.Plane, looks map[string]expectedRow,
 	})
 }
 
-// createAs creates an object that is played quickly, but for the Stage that holds it.
+// createAs creates an object that is played quickly, except for the Stage that holds it.
 func createAs(t *testing.T, cluster *kube.Cluster, apiVersion, kind, name string, l expectedRow) {
 	t.Helper()
 	obj := decode(t, fmt.Sprintf("{apiVersion: %s, kind: %s, %s}", apiVersion, kind, l.more))[0]

@@ -118,8 +118,8 @@ func (g *kubeStellar) list(kind schema.GroupVersionKind) (mine []unstructured.Un
 	return mine
 }
 
-// report is what a cluster says of the Deployment of a policy. It stands in a WorkStatus, too,
-// whose status is written once.
+// report is what a cluster says of the Deployment of a policy. It is also in a WorkStatus, whose
+// status is written once.
 func (g *kubeStellar) report(cluster, policy string) map[string]any {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -104,7 +104,7 @@ func playObjects(t *testing.T, play func(*testing.T, *controlplane.Plane)) (resu
 	t.Helper()
 	assets, err := controlplane.Assets("../kubebin", io.Discard)
 	require.NoError(t, err)
-	t.Run("life", func(t *testing.T) { // of which the player and the server end with it
+	t.Run("life", func(t *testing.T) { // the player and the server end with this subtest
 		plane, err := controlplane.Start(assets)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, plane.Stop()) })

@@ -24,7 +24,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// ready returns the condition Ready of a Node, nil if there is none.
+// ready returns the condition Ready of a Node, or nil.
 func ready(t *testing.T, cluster *kube.Cluster, node string) map[string]any {
 	t.Helper()
 	return conditionOf(t, cluster, node, "Ready")
@@ -195,7 +195,7 @@ func TestCustomResources(t *testing.T) {
 	require.Contains(t, kubectl(t, plane, "get", "events", "-n", "rockets"), "rocket/a")
 }
 
-// TestPodsGoWithinTheirGrace deletes Pods of PodGeneral: each goes at a moment of its own between
+// TestPodsGoWithinTheirGrace deletes Pods of PodGeneral: each goes at a different moment, between
 // one second and the end of its grace.
 func TestPodsGoWithinTheirGrace(t *testing.T) {
 	t.Parallel()

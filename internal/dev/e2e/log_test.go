@@ -21,7 +21,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// TestLogOfARealCluster holds that a run on a real server has a log of the same format as a
+// TestLogOfARealCluster checks that a run on a real server has a log of the same format as a
 // simulation, for the same metrics.
 func TestLogOfARealCluster(t *testing.T) {
 	cluster := newCluster(t)

@@ -24,7 +24,7 @@ import (
 
 var leaseKind = schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}
 
-// leaseOf returns the Lease of a Node, nil if there is none.
+// leaseOf returns the Lease of a Node, or nil.
 func leaseOf(t *testing.T, cluster *kube.Cluster, node string) *unstructured.Unstructured {
 	t.Helper()
 	obj, err := cluster.Get(t.Context(), leaseKind, types.NamespacedName{Namespace: "kube-node-lease", Name: node})
@@ -55,8 +55,8 @@ func manage(t *testing.T, cluster *kube.Cluster, o nodes.Options) *nodes.LeaseHo
 	return holder
 }
 
-// TestNodesAreManagedByPolicy has Nodes of ours and of somebody else's, of a holder that lives and
-// then dies, and one that vanishes under its Pods.
+// TestNodesAreManagedByPolicy has our Nodes, Nodes of another program, Nodes of a holder that lives
+// and then dies, and a Node that vanishes under its Pods.
 func TestNodesAreManagedByPolicy(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: policy}}")

@@ -63,10 +63,11 @@ var ownedResources = map[schema.GroupVersionResource]int{
 	{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"}: 2,
 }
 
-// TestFieldsOfControllers compares the managedFields of kube-controller-manager, of what it creates and
-// of what it writes a status of, with those of our own controllers behind the server in memory. The lab's
-// scheduler is no part of it: it patches spec.nodeName, and owns it; that of a Binding is owned by nobody.
-// Nor are trigger times: theirs are in whole seconds, and go with a sync in the same second.
+// TestFieldsOfControllers compares the managedFields of kube-controller-manager with those of our
+// own controllers behind the server in memory: of the objects that it creates, and of the statuses
+// that it writes. It leaves out the lab's scheduler, which patches spec.nodeName and owns it; after
+// a Binding this field has no owner. It leaves out trigger times: those of Kubernetes are in whole
+// seconds, and vanish with a sync in the same second.
 func TestFieldsOfControllers(t *testing.T) {
 	const namespace = "fields-of-controllers"
 	real := ownPlane(t)

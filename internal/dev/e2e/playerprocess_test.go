@@ -26,7 +26,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// playerEnv is set if this test binary runs as a player: in a process of its own, which can be
+// playerEnv is set if this test binary runs as a player: in a separate process, which can be
 // killed, and whose memory nothing else uses.
 const playerEnv = "STAGECRAFT_E2E_PLAYER"
 

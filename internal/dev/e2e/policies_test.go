@@ -122,7 +122,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// prepare creates the namespace of a case and its objects, and deletes those that other cases meet.
+// prepare creates the namespace of a case and its objects, and deletes objects that would affect
+// other cases.
 func (c policyCase) prepare(t *testing.T, config *rest.Config) {
 	send(t, config, httpRequest{Method: http.MethodPost, Path: "/api/v1/namespaces", Body: `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"policies-` + c.id() + `","labels":{"team":"blue"}}}`})
 	for _, r := range c.Before {

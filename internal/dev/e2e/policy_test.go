@@ -93,8 +93,8 @@ var policies = []struct {
 	{name: "a condition that is no text", spec: "{stages: [{name: a, condition: 1}]}", fault: "condition"},
 }
 
-// TestPolicyStatus holds that the status is a subresource, and that what the library writes into it
-// fits the schema.
+// TestPolicyStatus checks that the status is a subresource, and that the statuses that the library
+// writes fit the schema.
 func TestPolicyStatus(t *testing.T) {
 	cluster := newCluster(t)
 	define(t, cluster, strings.ReplaceAll(v1alpha1.CRD(), "community.kubestellar.io", "status.kubestellar.io"))

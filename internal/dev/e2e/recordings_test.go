@@ -55,7 +55,7 @@ func TestRecordings(t *testing.T) {
 	})
 }
 
-// play plays one script in a namespace of its own.
+// play plays one script in its own namespace.
 func play(t *testing.T, cluster *kube.Cluster, name, file string) recording.Script {
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)

@@ -105,8 +105,8 @@ func (a *answers) add(of fmt.Stringer, obj *unstructured.Unstructured, want, got
 	}
 }
 
-// hold logs the table, and compares it with that in testdata/refused, of which each number is a
-// bound. At most some objects may be refused by ours alone.
+// hold logs the table, and compares it with the table in testdata/refused, whose numbers are
+// bounds. At most onlyOurs objects may be refused by our server alone.
 func (a *answers) hold(t *testing.T, name string, least, onlyOurs int) {
 	var table bytes.Buffer
 	var sum tally

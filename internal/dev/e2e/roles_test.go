@@ -165,9 +165,10 @@ func verbOf(r *http.Request, all bool) string {
 	return "get"
 }
 
-// TestLeastRoles runs each package with the role that its manifest gives, and nothing else. All that
-// is granted is used, but for get, which the player asks for after a conflict, create of what it
-// applies, which the server checks without such a request, and what only repetitions need.
+// TestLeastRoles runs each package with the role of its manifest, and nothing else. Everything that
+// a role grants is used, with three exceptions: get, which the player uses after a conflict; create
+// of the objects that it applies, which the server checks without such a request; and what only
+// repetitions need.
 func TestLeastRoles(t *testing.T) {
 	admin := newCluster(t)
 	create(t, admin, "{apiVersion: v1, kind: Namespace, metadata: {name: roles}}")

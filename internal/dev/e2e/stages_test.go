@@ -77,7 +77,7 @@ func TestStagesOfTheCluster(t *testing.T) {
 		cancel()
 		require.ErrorIs(t, <-done, context.Canceled)
 	}()
-	install(t, cluster) // nobody waits for it
+	install(t, cluster) // the test does not wait for it
 
 	is := func(want string) func() bool { return func() bool { return phase(t, cluster, "stages", "a") == want } }
 	const delay = 5 * time.Second
@@ -100,7 +100,7 @@ func TestStagesOfTheCluster(t *testing.T) {
 	eventually(t, "a Stage that comes later is played at once", is("Succeeded"))
 }
 
-// TestDefinitionOfStages holds that the server takes the Stages of the presets, and refuses what
+// TestDefinitionOfStages checks that the server takes the Stages of the presets, and refuses what
 // its schema can tell.
 func TestDefinitionOfStages(t *testing.T) {
 	cluster := newCluster(t)

@@ -122,7 +122,7 @@ func serveWebhook(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "garbage")
 		return
 	case "/slow":
-		_, _ = io.Copy(io.Discard, r.Body) // before that nobody sees that the client has left
+		_, _ = io.Copy(io.Discard, r.Body) // before that, the server does not notice that the client has left
 		<-r.Context().Done()
 		return
 	}

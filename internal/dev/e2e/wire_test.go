@@ -27,7 +27,7 @@ import (
 // tested with it.
 const wire = "../../../stage/kube/internal/codec/testdata"
 
-// TestWire writes anew what the server sends of Pods.
+// TestWire writes the recorded answers about Pods again.
 func TestWire(t *testing.T) {
 	if !*record {
 		t.Skip("only with -record")

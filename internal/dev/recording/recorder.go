@@ -237,7 +237,7 @@ func (r *Recorder) create(ctx context.Context, root map[string]any) error {
 	return err
 }
 
-// An evictor is a cluster that can evict Pods, as those of stage/memory and stage/kube.
+// An evictor is a cluster that can evict Pods, like the clusters of stage/memory and stage/kube.
 type evictor interface {
 	Evict(ctx context.Context, pod types.NamespacedName, o metav1.DeleteOptions) error
 }

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// apiPackages are those whose API may not break without a line in the changelog.
+// apiPackages are the packages whose API must not break without a line in the changelog.
 var apiPackages = []string{"stage", "selector", "delay", "render", "stage/player"}
 
 // apiFile is the file that has the API of a package as it was in the last version.

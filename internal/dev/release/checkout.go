@@ -19,7 +19,7 @@ import (
 //go:embed published.txt
 var publishedText string
 
-// published are the modules that users get. A module comes after those of ours that it requires.
+// published are the modules that users get. A module comes after our modules that it requires.
 // internal/house and .ci/matrix read the same list.
 var published = parsePublished(publishedText)
 
@@ -53,7 +53,7 @@ type checkout struct {
 	files   []string // of the whole tree, as slash-separated paths from the root
 }
 
-// A module is one go.mod file and the go.sum file beside it.
+// A module is one go.mod file and the go.sum file in its directory.
 type module struct {
 	dir string // slash-separated, from the root
 	set string // of the publication; "" for one that is not published
@@ -145,7 +145,7 @@ func walk(root string) ([]string, error) {
 	return files, err
 }
 
-// module returns the module of ours with that path, or nil.
+// module returns our module with that path, or nil.
 func (c *checkout) module(path string) *module {
 	i := slices.IndexFunc(c.modules, func(m *module) bool { return m.path() == path })
 	if i < 0 {
@@ -154,8 +154,8 @@ func (c *checkout) module(path string) *module {
 	return c.modules[i]
 }
 
-// set has all modules require ours at their versions. Those that are released lose their replace lines;
-// the others have them.
+// set makes all modules require our modules at their versions. Released modules lose their replace
+// lines; the others keep them.
 func (c *checkout) set(v versions) error {
 	for _, m := range c.modules {
 		m.sum = slices.DeleteFunc(m.sum, func(line string) bool { return c.module(strings.Fields(line)[0]) != nil })
@@ -211,7 +211,7 @@ func (c *checkout) write() error {
 	return nil
 }
 
-// texts returns the go.mod and the go.sum file as they are to be.
+// texts returns the new go.mod and go.sum files.
 func (m *module) texts() map[string][]byte {
 	return map[string][]byte{"go.mod": modfile.Format(m.mod.Syntax), "go.sum": []byte(strings.Join(m.sum, ""))}
 }

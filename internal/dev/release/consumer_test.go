@@ -68,8 +68,8 @@ func contentHash(t *testing.T, c *checkout) string {
 	return hex.EncodeToString(h.Sum(nil)[:6])
 }
 
-// forget deletes test versions from the module cache that are an hour old, this one excepted:
-// another run may be using those that are younger.
+// forget deletes test versions from the module cache that are an hour old, except this one. Another
+// run could be using younger versions.
 func forget(t *testing.T, except string) {
 	t.Helper()
 	cache := goEnv(t, "GOMODCACHE")

@@ -22,8 +22,8 @@ type packed struct {
 	mod, zip      []byte
 }
 
-// pack sets the versions in memory, packs the modules that are released, and adds their checksums to
-// the go.sum files of those that require them.
+// pack sets the versions in memory, packs the modules that are released, and adds their checksums
+// to the go.sum files of the modules that require them.
 func (c *checkout) pack(v versions) ([]packed, error) {
 	if err := c.set(v); err != nil {
 		return nil, err

@@ -88,8 +88,8 @@ func (c *cached) feed(ctx context.Context, gvk schema.GroupVersionKind) (*eventL
 	return f, c.fill(ctx, f, gvk)
 }
 
-// on returns the event log of a kind, which may not have all objects yet. It replaces one whose
-// informer has ended because the kind was removed from the cache.
+// on returns the event log of a kind, which might not have all objects yet. It replaces an event
+// log whose informer has ended because the kind was removed from the cache.
 func (c *cached) on(informer cache.Informer, gvk schema.GroupVersionKind) (*eventLog, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

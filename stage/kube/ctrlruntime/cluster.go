@@ -73,8 +73,8 @@ func (c *Cluster) List(ctx context.Context, gvk schema.GroupVersionKind, namespa
 
 // Watch reports changes of the objects of a kind, in a namespace or in all if it is "", since
 // o.ResourceVersion. If that is "" or "0", it first reports all objects as Added. The cache of a
-// manager can continue from the resourceVersion of a recent list; any other version, such as that
-// of an object, is Expired.
+// manager can continue from the resourceVersion of a recent list; any other version, such as the
+// version of an object, is Expired.
 func (c *Cluster) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
 	return c.source.Watch(ctx, gvk, namespace, o)
 }

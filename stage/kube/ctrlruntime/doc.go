@@ -23,12 +23,12 @@
 //
 // # What is read from where
 //
-// The Cluster of a manager lists and watches its cache: each kind is watched once, however many
-// ask. Objects in the cache are *unstructured.Unstructured, whether the scheme knows their kind or
-// not, and shared: they must not be changed. Get asks the API server, because a player asks after a
-// conflict. A kind that is not there yet is not found until it is; one that the server refuses to
-// list is an error, where the cache itself would wait for ever. A cache looks for a kind that went
-// away and came back after up to a minute. A watch ends when the cache does.
+// The Cluster of a manager lists and watches its cache. The cache watches each kind once, for any
+// number of players. Objects in the cache are *unstructured.Unstructured, whether the scheme knows
+// their kind or not. They are shared and must not be changed. Get asks the API server, because a
+// player asks after a conflict. An unknown kind is NotFound until it is defined. A kind that the
+// server refuses to list is an error, where the cache itself would wait forever. A cache looks for
+// a kind that was removed and defined again after up to a minute. A watch ends when the cache does.
 //
 // A Cluster of a client lists what the client lists, and watches if it is a client.WithWatch; else
 // what asks for watches polls, or goes on asking.

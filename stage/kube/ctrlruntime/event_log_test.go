@@ -98,8 +98,8 @@ func filled(objs ...*unstructured.Unstructured) (*informer, *cached) {
 	return i, c
 }
 
-// TestAWatchGoesOnFromAList holds that what happens between a list and the watch that follows it is
-// told: also what vanished.
+// TestAWatchGoesOnFromAList checks that a watch reports what happened after the list before it,
+// including deleted objects.
 func TestAWatchGoesOnFromAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i, c := filled(thing("b", "2", "web"), thing("a", "1", "web"))

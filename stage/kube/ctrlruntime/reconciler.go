@@ -33,7 +33,7 @@ type ReconcilerOptions struct {
 // from its first effect again, if the Stage still matches. A patch that was already applied then
 // changes nothing.
 //
-// It may read from a cache: it ignores a state that is older than the result of its own effects.
+// It can read from a cache: it ignores a state that is older than its own last write.
 //
 // It is safe for concurrent use for different objects, as controllers call it.
 type Reconciler struct {
@@ -153,8 +153,8 @@ func (r *Reconciler) again(ctx context.Context, p *part, obj *unstructured.Unstr
 	return obj, nil
 }
 
-// do carries out a transition, and returns the object afterwards; nil if it is deleted, or if
-// nothing is to be done before it changes.
+// do carries out a transition, and returns the object afterwards; nil if it is deleted, or if there
+// is nothing to do before it changes.
 func (r *Reconciler) do(ctx context.Context, p *part, t stage.Transition, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	obj, err := player.Do(ctx, r.cluster, t, obj, player.DoOptions{Now: r.options.Now(), Trace: r.options.Trace})
 	if obj == nil {

@@ -51,8 +51,8 @@ func phase(t *testing.T, c client.Client) corev1.PodPhase {
 	return pod.Status.Phase
 }
 
-// TestReconcilerPlaysALife follows a Pod by nothing but the times at which it is asked to come
-// again.
+// TestReconcilerPlaysALife follows a Pod only by the times at which the Reconciler asks to be
+// called again.
 func TestReconcilerPlaysALife(t *testing.T) {
 	c := fakeClient(interceptor.Funcs{}, job())
 	now := newClock()

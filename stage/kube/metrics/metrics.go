@@ -120,7 +120,7 @@ func (c *Collector) Stats(of func() player.Stats) {
 	c.stats = append(c.stats, of)
 }
 
-// sum adds up the numbers of all players. It is false if there are none.
+// sum adds up the numbers of all players. It returns false without players.
 func (c *Collector) sum() (all player.Stats, some bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

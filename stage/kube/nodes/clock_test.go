@@ -15,7 +15,7 @@ import (
 // jumping is the cluster as a process sees it whose clock shows other times, and jumps.
 type jumping struct {
 	nodes.Cluster
-	clock func() time.Duration // what it shows beside the time
+	clock func() time.Duration // the difference between the clock and the true time
 }
 
 func (j jumping) shift(obj *unstructured.Unstructured) *unstructured.Unstructured {

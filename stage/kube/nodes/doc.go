@@ -5,8 +5,8 @@
 // # Terminology
 //
 // A [Policy] says which Nodes are managed; [Policy.Compile] makes [Rules] of it, which are pure. A
-// [LeaseHolder] follows the Nodes of a cluster and holds the Leases of those that are managed. An
-// object is ours if we play it:
+// [LeaseHolder] follows the Nodes of a cluster and holds the Leases of managed Nodes. An object is
+// ours if we play it:
 //
 //	object                                         ours
 //	---------------------------------------------------------------------------------------------------------------

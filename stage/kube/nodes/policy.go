@@ -109,7 +109,7 @@ func (r *Rules) Disregards(obj *unstructured.Unstructured) bool {
 }
 
 // Select returns selectors for the Nodes and Pods that have to be watched, for [player.Options].
-// Objects that they do not select are not played. Of those that they select not all are played, so
+// Objects that they do not select are not played. Not all objects that they select are played, so
 // [LeaseHolder.Plays] is needed as well.
 func (r *Rules) Select() map[schema.GroupVersionKind]player.Selection {
 	nodes := player.Selection{Labels: r.policy.Labels}

@@ -23,7 +23,7 @@ const (
 )
 
 // followNodes updates the nodes from the cluster, with a reflector of client-go. It watches all
-// Nodes, not only those that the policy selects: a Node that loses its label is not deleted.
+// Nodes, not only the Nodes that the policy selects: a Node that loses its label is not deleted.
 func (h *LeaseHolder) followNodes(ctx context.Context) {
 	expected := &unstructured.Unstructured{}
 	expected.SetGroupVersionKind(nodeKind)

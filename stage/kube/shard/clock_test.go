@@ -15,7 +15,7 @@ import (
 // jumping is a link of a process whose clock shows other times than those of others, and jumps.
 type jumping struct {
 	*link
-	clock func() time.Duration // what it shows beside the time
+	clock func() time.Duration // the difference between the clock and the true time
 }
 
 func (j *jumping) shift(obj *unstructured.Unstructured) *unstructured.Unstructured {
@@ -39,7 +39,7 @@ func (j *jumping) Update(ctx context.Context, obj *unstructured.Unstructured, o 
 	return j.link.Update(ctx, j.shift(obj), o, subresources...)
 }
 
-// startJumping starts a process with a clock of its own.
+// startJumping starts a process with its own clock.
 func (r *rig) startJumping(name string, clock func() time.Duration) {
 	l := &link{Cluster: r.cluster}
 	m, err := shard.New(&jumping{l, clock}, shard.Options{Identity: name, Failed: r.failed})

@@ -45,9 +45,9 @@ type Options struct {
 	Namespace string
 	// Duration is how long a member may go without renewing, in whole seconds. Default 15s.
 	Duration time.Duration
-	// Failed is called for requests that failed, all of which are tried again, and with the reason
-	// if the member loses its share. It is called by the goroutine of Run. Default: nothing is
-	// called.
+	// Failed is called for requests that failed. The member tries all of them again. It is also
+	// called with the reason if the member loses its share. The goroutine of Run calls it. Default:
+	// no call.
 	Failed func(error)
 }
 

@@ -18,7 +18,7 @@ func KeyOf(obj *unstructured.Unstructured) stage.Key {
 	return key
 }
 
-// Owner returns which of the members owns the objects of a key, "" if there are none. Neither the
+// Owner returns which of the members owns the objects of a key, or "" without members. Neither the
 // order of members nor the version in the key matters. Of all keys each member owns about the same
 // share; without one member, only its keys have other owners.
 func Owner(members []string, key stage.Key) string {

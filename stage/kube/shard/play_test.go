@@ -154,8 +154,7 @@ func phase(obj *unstructured.Unstructured) string {
 
 // TestNoTransitionIsLostOrPlayedTwice lets processes that play one cluster die, leave, freeze and
 // lose their connections at random, while Pods are created and deleted. In the end every Pod runs,
-// was patched as often as it has Stages, and has an address of its own; those that were deleted are
-// gone.
+// was patched as often as it has Stages, and has its own address; the deleted Pods are gone.
 func TestNoTransitionIsLostOrPlayedTwice(t *testing.T) {
 	for seed := range uint64(10) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
@@ -244,8 +243,8 @@ func (g *processGroup) finish() {
 	}
 }
 
-// TestEveryMemberPlaysItsShare holds that the work is shared indeed, and that only who owns a Node
-// patches its Pods.
+// TestEveryMemberPlaysItsShare checks that the members share the work, and that only the owner of a
+// Node patches its Pods.
 func TestEveryMemberPlaysItsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

@@ -31,7 +31,7 @@ type link struct {
 	loses   bool // requests are carried out, and their answers lost
 	blind   bool // it can write, not read
 	slow    time.Duration
-	late    time.Duration // answers to updates come so much later, even when nobody waits any more
+	late    time.Duration // answers to updates are late by this time, even when the client no longer waits
 	frozen  time.Time     // the process does nothing until then
 }
 
@@ -253,7 +253,7 @@ var leaseKind = schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "
 
 func identity(i int) string { return fmt.Sprintf("player-%d", i) }
 
-// heal ends all troubles but that of a process that is frozen.
+// heal ends all troubles except that of a frozen process.
 func (l *link) heal() {
 	l.hangs, l.refuses, l.loses, l.blind, l.slow, l.late = false, false, false, false, 0, 0
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// Accepted is the type of the condition that tells what became of a Stage, as that of Gateway API
-// does of a route: True if its present version is good. The message has the faults, and what is in
-// use instead.
+// Accepted is the type of the condition that reports what became of a Stage, like the condition of
+// a route in Gateway API: True if its present version is good. The message has the faults, and says
+// which version is in use instead.
 const Accepted = "Accepted"
 
 // The reasons of the condition.

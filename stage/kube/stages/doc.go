@@ -22,9 +22,8 @@
 //
 // # Semantics
 //
-//  1. Stages that change take effect at once, on all objects of their kind, and those that come
-//     together are compiled together. The delay of an object in a Stage that has not changed goes
-//     on.
+//  1. A changed Stage takes effect at once, on all objects of its kind. Stages that change together
+//     are compiled together. The delay of an object in a Stage that has not changed continues.
 //
 //  2. A version that does not compile is not used: the last good one stays in use. The other Stages
 //     are not concerned.

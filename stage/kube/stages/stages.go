@@ -22,15 +22,16 @@ var stageKind = schema.GroupVersionKind{Group: v1alpha1.Group, Version: v1alpha1
 
 // A Player is what Stages are for. [player.Player] is one.
 type Player interface {
-	// Use puts a Set in the place of the present one. It is called by one goroutine at a time.
+	// Use replaces the present Set. It is called by one goroutine at a time.
 	Use(*stage.Set)
 }
 
 // Options of [Follow]. The zero value is the default.
 type Options struct {
-	// Compile is how Stages are compiled. All Sets have the same Env: if it gives none, one that is
-	// made for them. Its default for Allow is the zero [stage.Allow], which lets Stages only change
-	// the objects that they are played on: whoever may write Stages is not who may do everything.
+	// Compile is how Stages are compiled. All Sets have the same Env: the Env of these options, or
+	// one that is made for them. The default for Allow is the zero [stage.Allow], which lets Stages
+	// change only the objects that they are played on, because the permission to write Stages is
+	// not the permission to do everything.
 	Compile stage.Options
 	// Trace is called for each version of a Stage that was looked at, in the order of their names,
 	// before it takes effect, by one goroutine at a time.
@@ -43,7 +44,7 @@ type Options struct {
 type VersionStatus struct {
 	Stage      string
 	Generation int64 // metadata.generation of the version that was looked at
-	InUse      int64 // that of the version in use; 0 if there is none
+	InUse      int64 // metadata.generation of the version in use; 0 without one
 	// Faults of the version. It is good if all are warnings.
 	Faults []Fault
 
@@ -116,7 +117,7 @@ type library struct {
 // A stageRecord is what is known of one Stage.
 type stageRecord struct {
 	obj           *unstructured.Unstructured // the version that was looked at last
-	good          *stage.Source              // the version in use; nil if there is none
+	good          *stage.Source              // the version in use, or nil
 	versionStatus VersionStatus
 	told          bool // whether the status of the Stage says so already
 }

@@ -255,7 +255,7 @@ func TestAFaultyStageDoesNotConcernTheOthers(t *testing.T) {
 	})
 }
 
-// TestAnotherStageOfTheNameHasNoLastVersion deletes and creates a Stage while nobody looks.
+// TestAnotherStageOfTheNameHasNoLastVersion deletes and creates a Stage while no client watches.
 func TestAnotherStageOfTheNameHasNoLastVersion(t *testing.T) {
 	sets := 0
 	c := stages.Controller(used(func(*stage.Set) { sets++ }), stages.Options{})

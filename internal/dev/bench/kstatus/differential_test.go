@@ -47,8 +47,7 @@ func TestAnyShape(t *testing.T) {
 	}
 }
 
-// anyShape puts something else in the place of some field. Where the peer still has an answer, it
-// is ours.
+// anyShape puts something else in a field. If the peer still has an answer, our answer is the same.
 func anyShape(t *testing.T, seed uint64) {
 	d := newDice(seed)
 	obj := d.object()

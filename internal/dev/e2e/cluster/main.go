@@ -1,6 +1,6 @@
 // Command cluster compares simulators of pods on one real API server: kwok, stagecraft, and floor,
-// a program that does the least that any simulator could do. Each is a process of its own, plays
-// the same Stages (the presets of this project) with the same number of workers, and takes the same
+// a program that does the least that any simulator could do. Each is a separate process, plays the
+// same Stages (the presets of this project) with the same number of workers, and takes the same
 // pods to Running.
 //
 //	go run . [-pods 5000] [-nodes 10] [-rounds 3] [-workers 4,16] [-modes backlog,live] [-players floor,kwok,stagecraft] [-keep DIR]

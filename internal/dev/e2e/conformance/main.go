@@ -4,10 +4,10 @@
 //	go run . [-sig apps] [-run REGEXP]            etcd, kube-apiserver, kube-controller-manager and kube-scheduler
 //	go run . [-sig apps] [-run REGEXP] -memory    stage/lab/apiserver, with all the controllers of this project
 //
-// The Pods of both are run by stage/lab/controllers/kubelet, and the Nodes by Stages. The results are
-// compared with the list testdata/SIG.txt, which has the reason of each failure: a test that ends in
-// another way than listed is an error. With -update the list is written anew: its reasons are kept,
-// and those of new failures are to be filled in. Tests that are listed as skip are not run.
+// The Pods of both are run by stage/lab/controllers/kubelet, and the Nodes by Stages. The results
+// are compared with the list testdata/SIG.txt, which has the reason of each failure. A test that
+// ends in another way than listed is an error. With -update the list is written again: it keeps its
+// reasons, and you fill in the reasons of new failures. Tests that are listed as skip do not run.
 package main
 
 import (

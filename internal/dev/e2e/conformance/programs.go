@@ -64,8 +64,8 @@ func (p *programs) creates(f file, r attempt) bool {
 	return p.created[f] == r
 }
 
-// volumeOf returns the directory of the node that a Pod mounts, or else the Pod itself, which has a
-// directory of its own.
+// volumeOf returns the directory of the node that a Pod mounts. Without one it returns the Pod
+// itself, which has its own directory.
 func volumeOf(pod *unstructured.Unstructured) string {
 	volumes, _, _ := unstructured.NestedSlice(pod.Object, "spec", "volumes")
 	for _, v := range volumes {

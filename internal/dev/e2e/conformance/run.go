@@ -60,8 +60,7 @@ func list(ctx context.Context, program, sig string) ([]string, error) {
 	return names, nil
 }
 
-// A runner runs each test in a process of its own: a test that hangs is ended without harm to
-// others.
+// A runner runs each test in a separate process: a test that hangs is ended without harm to others.
 type runner struct {
 	program, kubeconfig string
 	options             options

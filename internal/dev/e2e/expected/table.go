@@ -86,8 +86,8 @@ func Read(file, head string) (*Table, error) {
 	return t, nil
 }
 
-// Complete adds tests that the table does not have yet. It returns an error for those that it has
-// and that are not there.
+// Complete adds tests that the table does not have yet. It returns an error for tests in the table
+// that do not exist.
 func (t *Table) Complete(names []string) error {
 	var errs []error
 	for _, r := range t.rows {
@@ -195,8 +195,8 @@ func (t *Table) Write(file string) error {
 	return files.WriteBytes(file, b.Bytes())
 }
 
-// Compare prints how many tests passed, and returns an error for those that ended in another way
-// than expected, and for those whose failure has no reason.
+// Compare prints how many tests passed. It returns an error for tests that ended in another way
+// than expected, and for tests whose failure has no reason.
 func (t *Table) Compare(out io.Writer, column Column, results map[string]Result) error {
 	var errs []error
 	passed := 0

@@ -1,5 +1,5 @@
-// Command figures measures stage/lab/apiserver beside etcd and kube-apiserver, in one run: CPU of the
-// servers per request, watchers, and memory. The server in memory is a process of its own.
+// Command figures compares stage/lab/apiserver with etcd and kube-apiserver, in one run: CPU of the
+// servers per request, watchers, and memory. The server in memory is a separate process.
 package main
 
 import (
@@ -128,7 +128,7 @@ func serve() error {
 	return errors.Join(err, l.Close())
 }
 
-// idle prints the memory of servers that nobody uses.
+// idle prints the memory of servers without clients.
 func idle(servers ...server) error {
 	time.Sleep(5 * time.Second)
 	for _, s := range servers {

@@ -18,8 +18,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/expected"
 )
 
-// An outcome is how the tests of a package ended on servers. There are none for a server on which
-// they did not run.
+// An outcome is how the tests of a package ended on servers. It has no results for a server on
+// which the tests did not run.
 type outcome struct {
 	pkg     string
 	took    [2]time.Duration
@@ -39,8 +39,8 @@ type report struct {
 // goResult is a line about a test that is not in a suite of Ginkgo.
 var goResult = regexp.MustCompile(`(?m)^ *--- (PASS|FAIL|SKIP): (\S+) \(([0-9.]+)s\)$`)
 
-// readResults reads how the tests of a package ended, from their output, and from a report if there
-// is one. Those that are marked as pending are left out.
+// readResults reads how the tests of a package ended, from their output, and from a report if the
+// package has one. It leaves out tests that are marked as pending.
 func readResults(pkg string, output []byte, file string) (map[string]expected.Result, error) {
 	results := map[string]expected.Result{}
 	for _, m := range goResult.FindAllSubmatch(output, -1) {

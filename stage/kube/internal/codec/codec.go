@@ -118,7 +118,7 @@ func (o jsonObjects) object(data []byte, into *unstructured.Unstructured) runtim
 	return into
 }
 
-// list reads a list. Items without a kind, as those of built-in kinds are, get it from the list.
+// list reads a list. Items without a kind, like those of built-in kinds, get it from the list.
 func (o jsonObjects) list(data []byte, into *unstructured.UnstructuredList) runtime.Object {
 	m, ok := o.readers.readList(data)
 	if kind, _ := m["kind"].(string); !ok || kind == "" || !takeItems(into, m) {

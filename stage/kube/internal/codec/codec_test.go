@@ -39,8 +39,8 @@ var targets = map[string]func() runtime.Object{
 	"status":   func() runtime.Object { return &metav1.Status{} },
 }
 
-// same holds that both read the same, or refuse with the same words. What is shared comes of
-// reading again.
+// same checks that both read the same value, or refuse it with the same words. It reads twice, so
+// that the second reading shares.
 func same(t *testing.T, data []byte) {
 	t.Helper()
 	theirs, ours := both(codec.Options{})

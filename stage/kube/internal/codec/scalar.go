@@ -52,7 +52,7 @@ var directReaders = map[reflect.Type]func(*decoder, wireValue, Fields) (any, boo
 	reflect.TypeFor[resource.Quantity](): readQuantity,
 }
 
-// readTime reads a time, of which JSON has the seconds.
+// readTime reads a time. JSON has only its seconds.
 func readTime(d *decoder, w wireValue, _ Fields) (any, bool) {
 	if len(w.bytes) == 0 {
 		return nil, true

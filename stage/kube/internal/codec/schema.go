@@ -18,8 +18,8 @@ import (
 // A messageSchema describes how the values of a Go struct are written, in protobuf and in JSON. It
 // is made from the tags of the struct.
 type messageSchema struct {
-	fields []*field // by number; nil where there is none
-	always []*field // those that JSON writes even if protobuf has no value for them
+	fields []*field // by number; nil where a number has no field
+	always []*field // fields that JSON writes even if protobuf has no value for them
 }
 
 func (s *messageSchema) field(n protowire.Number) *field {
@@ -70,7 +70,7 @@ type valueSchema struct {
 type Schemas struct {
 	types      map[schema.GroupVersionKind]reflect.Type
 	mu         sync.Mutex
-	refused    map[schema.GroupVersionKind]bool // kinds of which a message could not be read
+	refused    map[schema.GroupVersionKind]bool // kinds with a message that could not be read
 	kinds      map[schema.GroupVersionKind]*kind
 	byEnvelope map[string]*kind // by the bytes that say the type in an envelope
 	messages   map[reflect.Type]*messageSchema

@@ -29,7 +29,7 @@ type Term struct {
 	Duration time.Duration
 }
 
-// New returns a Lease that nobody has held yet.
+// New returns a Lease that no process has held yet.
 func New(namespace, name string) *unstructured.Unstructured {
 	l := &unstructured.Unstructured{Object: map[string]any{}}
 	l.SetGroupVersionKind(Kind)
@@ -65,7 +65,7 @@ func (t Term) Renewed(l *unstructured.Unstructured, now time.Time) *unstructured
 	return renewed
 }
 
-// Holder returns the identity of the holder, "" if there is none.
+// Holder returns the identity of the holder, or "".
 func Holder(l *unstructured.Unstructured) string {
 	holder, _, _ := unstructured.NestedString(l.Object, "spec", "holderIdentity")
 	return holder

@@ -1,8 +1,8 @@
 // Gentypes writes the types of package managedfields, from the OpenAPI of kube-apiserver as it was
 // recorded, and from the Go types of k8s.io/api. Its arguments are the recording and the file to write.
 //
-// The rules are those of k8s.io/kube-openapi/pkg/schemaconv; which fields Go types always have is asked
-// of structured-merge-diff.
+// The rules are those of k8s.io/kube-openapi/pkg/schemaconv; structured-merge-diff says which
+// fields Go types always have.
 package main
 
 import (
@@ -108,7 +108,7 @@ type types struct {
 	keys    map[string][]string // the fields of a type that are keys of lists
 }
 
-// learn collects the Go types of which a type consists.
+// learn collects the Go types that a type consists of.
 func (t *types) learn(goType reflect.Type) {
 	switch goType.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
@@ -158,7 +158,7 @@ const (
 	atomic       = "*"
 )
 
-// write writes a type and those of which it consists, and returns its short name.
+// write writes a type and the types that it consists of, and returns its short name.
 func (t *types) write(name, short string) string {
 	if _, done := t.lines[short]; done {
 		return short

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Requests is the number of requests for single pods that a server has answered, by verb: PATCH,
-// DELETE and so on.
+// Requests is the number of requests for single pods that a server has answered, by verb, such as
+// PATCH or DELETE.
 type Requests map[string]int
 
 // Served reads from the metrics of the API server what it has answered since it started.

@@ -44,7 +44,7 @@ func newServer(t testing.TB) *server {
 	return &server{added: lines[0], modified: lines[2], patched: patched, version: 1000, began: make(chan struct{}), running: make(chan struct{}, 1000)}
 }
 
-// answers are those to what is asked for only once.
+// answers are the answers to requests that a client sends only once.
 var answers = map[string]string{
 	"GET /api":                         `{"kind": "APIVersions", "versions": ["v1"]}`,
 	"GET /apis":                        `{"kind": "APIGroupList", "apiVersion": "v1", "groups": [{"name": "coordination.k8s.io", "versions": [{"groupVersion": "coordination.k8s.io/v1", "version": "v1"}]}]}`,

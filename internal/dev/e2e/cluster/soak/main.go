@@ -6,7 +6,7 @@
 //
 // There are -lives pods at any time. Each pod is created, runs, completes if it belongs to a Job,
 // as half of them do, is deleted with a grace period of 30 seconds, and is replaced by another pod.
-// The player is a process of its own, measured by net/http/pprof.
+// The player is a separate process, measured by net/http/pprof.
 package main
 
 import (
