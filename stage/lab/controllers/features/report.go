@@ -71,7 +71,7 @@ func NewReport(o Options) *Report {
 			}
 		}
 		if o.Controllers != nil && k.Controller != "" && !slices.Contains(o.Controllers, k.Controller) && (o.Played == nil || !o.Played(k.GroupVersionKind)) {
-			r.add(k.GroupVersionKind, Row{State: Reported, Feature: "its controller does not run: nobody writes its status, or a stand-in invents it"})
+			r.add(k.GroupVersionKind, Row{State: Reported, Feature: "its controller does not run: its status is empty, or invented by a stand-in"})
 		}
 	}
 	return r
