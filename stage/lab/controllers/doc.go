@@ -1,5 +1,5 @@
-// Package controllers has what kube-controller-manager and kube-scheduler do for workloads, without
-// their informers and caches. The controllers are in the packages below it, by subject:
+// Package controllers does what kube-controller-manager and kube-scheduler do for workloads,
+// without their informers and caches. The controllers are in the packages below it, by subject:
 //
 //	workloads   Deployments, ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets
 //	batch       Jobs, CronJobs
@@ -76,6 +76,6 @@
 //	count the backoff of a Job by the        | count it by the Pods that exist   | the controller has
 //	failures that they have seen             |                                   | no state
 //
-// Namespaces become Active, and definitions Established, by stage/memory itself, which also
-// collects what has lost its owner.
+// stage/memory itself makes Namespaces Active and definitions Established, and collects objects
+// that have lost their owner.
 package controllers

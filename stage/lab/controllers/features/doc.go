@@ -3,8 +3,8 @@
 //
 // # Terminology
 //
-// A [Row] is about a field of a kind, with all below it, or about a kind as a whole. Its [State]
-// says what is done with it. A [Use] is a row that an object has met.
+// A [Row] is about a field of a kind and all fields below it, or about a kind as a whole. Its
+// [State] says whether the field has its effect here. A [Use] is a row that an object uses.
 //
 // # Usage
 //
@@ -21,8 +21,8 @@
 // Go types of Kubernetes and fails for a field without a row, so that no new field is forgotten.
 // Another test checks that the tests named by rows exist.
 //
-// What only Nodes read ([OnNodes]) is neither modelled nor reported: containers do not run here.
-// Package kubelet does some of it, which is Modelled.
+// Fields that only Nodes read ([OnNodes]) are neither modelled nor reported, because containers do
+// not run here. Package kubelet uses some of them; these are Modelled.
 //
 // # Concurrency
 //

@@ -54,7 +54,7 @@ func TestModelledRowsNameTheirTests(t *testing.T) {
 	}
 }
 
-// shownElsewhere are the tests of rows in packages that do not record what is read.
+// shownElsewhere are the tests of rows in packages that do not record reads.
 var shownElsewhere = map[string]string{
 	"TestADefinitionMakesItsKindsKnownAndTakesThemAway": "stage/memory reads definitions",
 	"TestANamespaceGoesWithItsLastObject":               "stage/memory ends Namespaces",
@@ -68,8 +68,8 @@ var shownElsewhere = map[string]string{
 	"TestUpdatesAreRefused":                             "package validation reads what is stored",
 }
 
-// TestReadsOfRowsAreRecorded checks that the test of each row that is read runs where package reads
-// compares reads with the table.
+// TestReadsOfRowsAreRecorded checks that the test of each row that is read runs in a package where
+// package reads compares reads with the table.
 func TestReadsOfRowsAreRecorded(t *testing.T) {
 	recorded := map[string]bool{}
 	dirs, err := filepath.Glob("../*/reads_test.go")
@@ -121,7 +121,7 @@ func TestUsesAreCounted(t *testing.T) {
 	require.Len(t, traced, 2)
 }
 
-// What the API server sets by default, and what is empty, asks for nothing.
+// A default of the API server and an empty value have no effect.
 func TestDefaultsAreNoUse(t *testing.T) {
 	r := features.NewReport(features.Options{})
 	observe(t, r, `{apiVersion: v1, kind: Service, metadata: {name: s, uid: s},

@@ -62,7 +62,7 @@ func with(prefix string, groups ...[]Row) (all []Row) {
 	return all
 }
 
-// volumesOnNodes are the volumes of Pods that nothing but a Node reads.
+// volumesOnNodes are the volumes of Pods that only a Node reads.
 func volumesOnNodes() (paths []string) {
 	for name := range strings.FieldsSeq(`hostPath emptyDir secret configMap downwardAPI projected csi nfs gitRepo glusterfs flexVolume cinder cephfs flocker fc
 		azureFile azureDisk vsphereVolume quobyte photonPersistentDisk portworxVolume scaleIO storageos`) {

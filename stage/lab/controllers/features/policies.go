@@ -10,7 +10,7 @@ func policyKinds() []Kind {
 	}
 }
 
-// server is who reads a field though no controller of a lab does.
+// server is the program that reads a field although no controller of a lab does.
 const server = "the server of stage/lab/apiserver, which does the same"
 
 func otherKinds() []Kind {

@@ -40,7 +40,7 @@ func claim(at string) []Row {
 		reported("attributes of a volume change", "volumeAttributesClassName"))
 }
 
-// volumeSources are where volumes come from: nothing but Nodes and provisioners reads that.
+// volumeSources are where volumes come from. Only Nodes and provisioners read them.
 func volumeSources() (paths []string) {
 	for name := range strings.FieldsSeq(`hostPath local nfs gcePersistentDisk awsElasticBlockStore rbd iscsi glusterfs flexVolume cinder cephfs flocker fc azureFile azureDisk
 		vsphereVolume quobyte photonPersistentDisk portworxVolume scaleIO storageos mountOptions`) {

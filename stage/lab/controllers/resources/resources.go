@@ -1,4 +1,4 @@
-// Package resources does arithmetic with the resources that Pods request and that Nodes offer, as a
+// Package resources adds up and compares the resources that Pods request and Nodes offer, as a
 // scheduler or a quota needs it.
 //
 // # Usage
@@ -17,8 +17,8 @@
 //
 // # Concurrency
 //
-// The functions are safe for concurrent use; they read what they are given and change nothing of
-// it. Amounts are a map: Add must not be called while another goroutine uses the same map.
+// The functions are safe for concurrent use; they do not change their arguments, except for Add.
+// Amounts are a map: Add must not be called while another goroutine uses the same map.
 //
 // # Compatibility
 //

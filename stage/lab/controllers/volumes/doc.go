@@ -7,7 +7,7 @@
 //
 // # Determinism
 //
-// Nothing is drawn at random. Of volumes of the same size, the first by name is bound.
+// Nothing is drawn at random. Among volumes of the same size, the first by name is bound.
 //
 // # Concurrency
 //

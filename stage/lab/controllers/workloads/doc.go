@@ -12,8 +12,7 @@
 //
 // # Determinism
 //
-// The controllers draw nothing at random; the names and uids of what they create come from the
-// cluster.
+// The controllers draw no random number. The names and uids of new objects come from the cluster.
 //
 // # Concurrency
 //
