@@ -16,7 +16,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// fillDefinition fills in what a definition leaves open.
+// fillDefinition fills in the defaults of a definition.
 func fillDefinition(v *memory.Review) {
 	root := v.New.Object
 	spec, is := root["spec"].(map[string]any)
@@ -58,8 +58,8 @@ func storeVersion(crd *unstructured.Unstructured) {
 	crd.Object["status"] = status
 }
 
-// Check returns hooks that refuse a definition whose objects an Index could not check or convert. The
-// hooks of package validity take their place and check all that kube-apiserver checks.
+// Check returns hooks that refuse a definition if an Index could not check or convert its objects.
+// The hooks of package validity replace them and check everything that kube-apiserver checks.
 func Check() memory.Hooks {
 	return memory.Hooks{Name: CheckName, Validate: checkDefinition}
 }

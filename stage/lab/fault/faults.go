@@ -78,7 +78,7 @@ func nameOf(obj *unstructured.Unstructured) types.NamespacedName {
 }
 
 // Condition sets a condition from True to False, and back to True at the end if it still exists. A
-// plan that does so repeatedly makes readiness flap. A Stage may undo the change at once:
+// plan with many arrivals makes readiness flap. A Stage can undo the change at once:
 // presets.NodeFast makes nodes ready again, so use presets.NodeChaos for nodes.
 func Condition(name string) Fault {
 	turn := func(to string) func(context.Context, Target) error {
@@ -114,9 +114,9 @@ func withCondition(obj *unstructured.Unstructured, name, to string, now time.Tim
 }
 
 // StopKubelet stops the kubelet of a Node, as if the machine were off or cut off: it sends no
-// heartbeats and does nothing for its Pods. After 50 seconds the Node is unreachable, after 5
-// minutes more its Pods are evicted; they are gone when the kubelet is back, or the Node deleted. It
-// needs the controllers of package stage/lab/controllers/nodes, and nodes.KubeletRuns and
+// heartbeats and does nothing for its Pods. After 50 seconds the Node is unreachable. After 5 more
+// minutes its Pods are evicted; they are gone when the kubelet runs again, or the Node is deleted.
+// It needs the controllers of package stage/lab/controllers/nodes, and nodes.KubeletRuns and
 // controllers.Bound in the options of the simulation.
 func StopKubelet() Fault { return Annotation(nodes.Kubelet, nodes.Stopped) }
 

@@ -21,10 +21,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// Apply creates objects, or changes them to what is given, by server-side apply. It also writes a
-// status that is given. It takes YAML or JSON as a string, with any number of documents and Lists,
-// and objects and lists, unstructured or of Go types. A zero status of a Go type is ignored. The
-// default namespace is default. Nothing else happens until time passes.
+// Apply creates objects, or changes them, by server-side apply. It also writes a given status. It
+// takes YAML or JSON as a string, with any number of documents and Lists, and it takes objects and
+// lists, unstructured or of Go types. It ignores a zero status of a Go type. The default namespace
+// is default. Nothing else happens until time passes.
 func (l *Lab) Apply(manifests ...any) {
 	l.t.Helper()
 	for _, m := range manifests {

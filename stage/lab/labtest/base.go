@@ -23,15 +23,15 @@ type Base struct {
 	parsed  sync.Map // manifests that were applied, by their text
 }
 
-// Prepare returns a base for labs with these options. Controllers often keep a state, so they are
-// given to each lab: those of the options are refused.
+// Prepare returns a base for labs with these options. It refuses options with controllers:
+// controllers often keep state, so each lab gets its own in [Base.New].
 func Prepare(t T, o Options) *Base {
 	t.Helper()
 	if len(o.Controllers) > 0 {
 		t.Fatalf("labtest: Prepare: Controllers are given to each lab, see Base.New")
 	}
 	first := o
-	first.Quiet, first.Failures = true, nil // they are for the labs, whose controllers may know of them
+	first.Quiet, first.Failures = true, nil // they are for the labs, whose controllers can know these kinds
 	l := New(silent{t}, first)
 	defer l.sim.Close()
 	if o.Start.IsZero() {

@@ -58,7 +58,7 @@ func owns(owner types.UID, obj *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(obj.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner })
 }
 
-// distinct returns the errors of controllers and Stages, each once, with how often it came.
+// distinct returns the errors of controllers and Stages, each once, with its count.
 func distinct(all []error) (out []error) {
 	times := map[string]int{}
 	for _, err := range all {

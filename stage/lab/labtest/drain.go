@@ -23,7 +23,7 @@ func (l *Lab) Evict(pod runtime.Object) error {
 	return l.Cluster().Evict(context.Background(), referenceOf(u).NamespacedName, metav1.DeleteOptions{})
 }
 
-// drainPeriod is after which time kubectl drain tries again to evict a Pod.
+// drainPeriod is the time after which kubectl drain tries again to evict a Pod.
 const drainPeriod = 5 * time.Second
 
 // Drain makes a Node unschedulable and evicts its Pods, except Pods of DaemonSets and Pods that

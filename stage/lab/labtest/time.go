@@ -13,8 +13,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// Advance lets virtual time pass by d. Afterwards everything that is due by then has happened. Errors
-// of Stages and controllers, panics among them, are logged if T has a method Logf.
+// Advance lets virtual time pass by d. Afterwards everything that was due until then has happened.
+// It logs errors of Stages and controllers, including panics, if T has a method Logf.
 func (l *Lab) Advance(d time.Duration) {
 	l.t.Helper()
 	if d < 0 {
@@ -41,8 +41,8 @@ func (l *Lab) Settle() {
 	l.logErrors()
 }
 
-// autoscalerSays says that an autoscaler keeps the lab from settling, "" if none does: what a function
-// returns may change with the time.
+// autoscalerSays returns a text that an autoscaler keeps the lab from settling, or "". With a
+// metrics function it does, because the function can change with the time.
 func (l *Lab) autoscalerSays() string {
 	if l.options.Metrics == nil {
 		return ""

@@ -14,11 +14,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/lines"
 )
 
-// ReadJSON reads a table that is one JSON array of objects, on as many lines as it likes. Values that
-// are neither numbers nor text nor booleans are left out: Columns.Cells reaches into them. Skip and
-// Header are not used. A Row's line is that on which its object begins. Errors are [*TraceError]s with
-// the name file; the first 100 of them and the number of the others are joined. A line has at most
-// 16 MiB.
+// ReadJSON reads a table that is one JSON array of objects, on any number of lines. It leaves out
+// values that are not numbers, strings or booleans; Columns.Cells can read them. It does not use
+// Skip and Header. The line of a Row is the line on which its object begins. Errors are
+// [*TraceError]s with the name file; it joins the first 100 of them and the number of the others. A
+// line has at most 16 MiB.
 func ReadJSON(file string, r io.Reader, c Columns) ([]Row, error) {
 	t := newTable(file, c)
 	t.nested = true
