@@ -49,7 +49,7 @@ func (c *Cluster) Share() transport.Transport {
 	return &Cluster{client: c.factory.shared, kinds: c.kinds, events: c.events, factory: c.factory, reading: c.factory.player, users: newImpersonators()}
 }
 
-// Get returns one object. The namespace is ignored for a kind that has none.
+// Get returns one object. It ignores the namespace of a kind without namespaces.
 func (c *Cluster) Get(ctx context.Context, gvk schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error) {
 	return read(c, request{kind: gvk, namespace: name.Namespace}, func(to dynamic.ResourceInterface) (*unstructured.Unstructured, error) {
 		return to.Get(ctx, name.Name, metav1.GetOptions{})

@@ -3,8 +3,8 @@
 //
 // # Terminology
 //
-// A [Cluster] is a client and a mapper, which has the resource and the scope of each kind. A kind
-// is known if the server had it at the last discovery.
+// A [Cluster] is a client and a mapper. The mapper has the resource and the scope of each kind. A
+// kind is known if the server had it at the last discovery.
 //
 // # Usage
 //
@@ -13,26 +13,26 @@
 //	…
 //	err = player.Play(ctx, set, cluster, player.Options{})
 //
-// [Open] takes options. [New] takes any dynamic client, client-go's fake one too. Objects are
-// *unstructured.Unstructured, and results belong to the caller. Errors are those of the API server,
-// for the functions of apimachinery's api/errors.
+// [Open] takes options. [New] takes any dynamic client, including client-go's fake client. Objects
+// are *unstructured.Unstructured, and results belong to the caller. Errors are those of the API
+// server; use the functions of apimachinery's api/errors.
 //
 // A Cluster sends each request once and opens each watch once. The caller tries again, as
 // player.Player does.
 //
 // # Kinds
 //
-// A kind that is not known is NotFound. A Cluster discovers the kinds of the server again when a
-// request is for a kind that is not known, and when the server answers that it does not have a
-// known kind, but at most every two seconds. So a new definition is found within two seconds, and a
-// program that asks for an unknown kind all the time causes one discovery every two seconds.
+// A request for an unknown kind gets NotFound. A Cluster discovers the kinds of the server again
+// when a request is for an unknown kind, and when the server answers that it does not have a known
+// kind, but at most every two seconds. So a new definition is found within two seconds, and a
+// program that repeatedly asks for an unknown kind causes one discovery every two seconds.
 //
 // # Metadata
 //
 // Players see objects without managedFields and without kubectl's last applied configuration,
-// unless [Options] keep them: through [Cluster.Share], which players ask for. Equal parts, as in
-// Pods of one Deployment, are stored once. Patches work as usual, because a field that a patch does
-// not name stays. To read objects and write them back as a whole, use the Cluster itself.
+// because they use [Cluster.Share]. [Options] can keep these fields. Equal parts, such as parts of
+// the Pods of one Deployment, are stored once. Patches work as usual, because a field that a patch
+// does not name stays. To read objects and write them back as a whole, use the Cluster itself.
 //
 // # Events
 //
@@ -62,15 +62,15 @@
 // everything instead.
 //
 // A player that brings 500 Pods a second to Running uses a fifth of a processor. With GOMAXPROCS=1,
-// which Go does not choose by itself on a machine with more, it uses a seventh less than with
-// GOMAXPROCS=2: see internal/dev/e2e/cluster.
+// which Go does not choose by itself on a machine with more processors, it uses a seventh less than
+// with GOMAXPROCS=2: see internal/dev/e2e/cluster.
 //
 // # Protobuf
 //
 // Objects of built-in kinds are read from protobuf, which has half the bytes of JSON and costs the
 // server less. Protobuf has no field names. If the server is newer than the module k8s.io/api in
-// this program, an answer may have a field that cannot be read. No such field is lost: the request
-// is sent again for JSON, and so are all further requests for that kind:
+// this program, an answer can have a field that cannot be read. No such field is lost: the Cluster
+// sends this request, and all further requests for the kind, for JSON:
 //
 //	get, list, dry run                      | the request is sent again
 //	create, update, patch                   | the object is read again; others may have changed it meanwhile
@@ -78,7 +78,7 @@
 //
 // # Compatibility
 //
-// What is read by the clients that this package makes is the same as with client-go's codec, which
-// takes several times as long; tests compare the two. Answers are not compressed if the server is
-// on this machine. Custom resources take no strategic merge patches.
+// The clients of this package read the same objects as client-go's codec, which takes several times
+// as long; tests compare the two. Answers are not compressed if the server is on this machine.
+// Custom resources do not accept strategic merge patches.
 package kube

@@ -11,11 +11,11 @@ import (
 
 const (
 	seriesWindow    = 6 * time.Minute // without an occurrence: the next one is a new Event
-	maxRecentEvents = 4096            // Events that further occurrences can be counted on
+	maxRecentEvents = 4096            // Events whose further occurrences can be counted
 )
 
-// recentEvents are the Events that were recorded last, at most maxRecentEvents. The one without an
-// occurrence for the longest time is dropped first.
+// recentEvents are the Events that were recorded last, at most maxRecentEvents. The Event without
+// an occurrence for the longest time is dropped first.
 type recentEvents struct {
 	mu     sync.Mutex
 	known  map[eventKey]*list.Element // of *countedEvent

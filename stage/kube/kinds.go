@@ -75,7 +75,7 @@ func (k *kinds) recall(gvk schema.GroupVersionKind) (m mapping, known, stale boo
 	return m, known, k.stale
 }
 
-// remember stores a mapping, unless the mapper may have read it before the server lost the kind.
+// remember stores a mapping, unless the mapper might have read it before the server lost the kind.
 func (k *kinds) remember(gvk schema.GroupVersionKind, m mapping) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -1,10 +1,10 @@
-// Package ctrlruntime plays Stages with what a program built on controller-runtime has: a manager,
-// its cache and its client.
+// Package ctrlruntime plays Stages in a program built on controller-runtime, with its manager,
+// cache and client.
 //
 // # Terminology
 //
-// A [Cluster] is a client, or a manager, with the methods of stage/memory and stage/kube: it is a
-// transport for package stage, and what kstatus/wait and staged read and write.
+// A [Cluster] is a client, or a manager, with the methods of stage/memory and stage/kube. It is a
+// transport for package stage, and a cluster for kstatus/wait and staged.
 //
 // # Usage
 //
@@ -18,8 +18,8 @@
 //	err := player.Play(ctx, set, cluster, player.Options{})
 //	err = wait.For(ctx, cluster, refs, wait.Policy{})
 //
-// Where there is a reconcile loop already, [Reconciler] is one for the objects of a kind: no
-// player, one object at a time.
+// A program with its own reconcile loop can use a [Reconciler] for the objects of a kind. It needs
+// no player, and handles one object at a time.
 //
 // # What is read from where
 //
@@ -30,12 +30,12 @@
 // server refuses to list is an error, where the cache itself would wait forever. A cache looks for
 // a kind that was removed and defined again after up to a minute. A watch ends when the cache does.
 //
-// A Cluster of a client lists what the client lists, and watches if it is a client.WithWatch; else
-// what asks for watches polls, or goes on asking.
+// A Cluster of a client lists with the client, and watches if the client is a client.WithWatch.
+// Otherwise callers that need watches poll, or repeat their request.
 //
-// Selectors work on caches and fake clients too: labels, and the fields metadata.name,
-// metadata.namespace and any other path of strings, as far as an API server would have them.
-// Impersonation takes a manager or a [Cluster.Users].
+// Selectors also work on caches and fake clients: labels, the fields metadata.name and
+// metadata.namespace, and any other path of strings that an API server would accept. Impersonation
+// needs a manager or [Cluster.Users].
 //
 // # Concurrency
 //

@@ -187,7 +187,7 @@ func (s selection) has(obj *unstructured.Unstructured) bool {
 		(s.fields == nil || s.fields.Matches(fieldsOf{obj}))
 }
 
-// fieldsOf reads fields by their paths. One that is not there is "", as for an API server.
+// fieldsOf reads fields by their paths. A missing field is "", as for an API server.
 type fieldsOf struct{ obj *unstructured.Unstructured }
 
 func (f fieldsOf) Get(path string) string {

@@ -19,8 +19,8 @@ func KeyOf(obj *unstructured.Unstructured) stage.Key {
 }
 
 // Owner returns which of the members owns the objects of a key, or "" without members. Neither the
-// order of members nor the version in the key matters. Of all keys each member owns about the same
-// share; without one member, only its keys have other owners.
+// order of members nor the version in the key matters. Each member owns about the same share of all
+// keys. If one member is missing, only its keys have other owners.
 func Owner(members []string, key stage.Key) string {
 	var owner string
 	var most uint64

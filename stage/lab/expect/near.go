@@ -14,8 +14,8 @@ func nearest(name string, names []string) (best string) {
 	return best
 }
 
-// distance is how many letters must be put in, taken out, changed or exchanged with the next to get
-// from a to b.
+// distance is the number of edits from a to b. An edit inserts, deletes or changes a letter, or
+// swaps two neighboring letters.
 func distance(a, b string) int {
 	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

@@ -39,7 +39,8 @@ func between(sorted []time.Duration, part float64) float64 {
 	return float64(sorted[i]) + (at-float64(i))*float64(sorted[j]-sorted[i])
 }
 
-// upTo is the chance that a draw from quantiles is at most x; below, that it is less.
+// upTo is the probability that a draw from quantiles is at most x; below is the probability that it
+// is less.
 func upTo(q []time.Duration, x time.Duration) float64 {
 	i := sort.Search(len(q), func(i int) bool { return q[i] > x }) // the first beyond x
 	switch {

@@ -31,7 +31,7 @@ func Prepare(t T, o Options) *Base {
 		t.Fatalf("labtest: Prepare: Controllers are given to each lab, see Base.New")
 	}
 	first := o
-	first.Quiet, first.Failures = true, nil // they are for the labs, whose controllers can know these kinds
+	first.Quiet, first.Failures = true, nil // these options take effect in each lab, which also has its own controllers
 	l := New(silent{t}, first)
 	defer l.sim.Close()
 	if o.Start.IsZero() {

@@ -1,4 +1,4 @@
-// Package statistics says how far the results of a few simulations can be trusted: confidence
+// Package statistics says how reliable the results of a few simulations are. It has confidence
 // intervals of means and of paired differences, and bands of distribution functions.
 //
 // # Terminology

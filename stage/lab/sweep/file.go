@@ -93,9 +93,9 @@ func (r *Result) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// Merge reads the files of the parts of a study, in any order: each run counts once, wherever it is.
-// Errors are a [*LineError] for what is malformed, of another study, or contradicts another line,
-// and an error for runs that are in no file.
+// Merge reads the files of the parts of a study, in any order. Each run counts once, in any file.
+// Errors are a [*LineError] for a line that is malformed, is of another study, or contradicts
+// another line, and an error for runs that are in no file.
 func Merge(s Study, names ...string) (*Result, error) {
 	if err := s.check(); err != nil {
 		return nil, err

@@ -74,7 +74,7 @@ func readQuantity(d *decoder, w wireValue, _ Fields) (any, bool) {
 	return d.intern(text.bytes).boxed(), ok
 }
 
-// unmarshaler is what generated code has.
+// unmarshaler has the method that generated code implements.
 type unmarshaler interface{ Unmarshal([]byte) error }
 
 // throughGoType reads a value of a type that has its own JSON methods: it makes a Go value, and

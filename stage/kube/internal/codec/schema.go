@@ -111,7 +111,7 @@ func (s *Schemas) refuse(gvk schema.GroupVersionKind) {
 	s.refused[gvk] = true
 }
 
-// of returns the kind that an envelope says. It is false for bytes that are no type.
+// of returns the kind that an envelope names. It returns false for bytes that are not a type.
 func (s *Schemas) of(typeMeta []byte) (*kind, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -264,8 +264,8 @@ func (s *Schemas) value(t reflect.Type) (valueSchema, error) {
 	return valueSchema{}, fmt.Errorf("no way to read a %s", t)
 }
 
-// writesItself reports whether the tags of a type do not say how it is written: it has its own
-// method for JSON, or it is no struct and has its own method for protobuf.
+// writesItself reports whether the tags of a type do not describe its encoding: it has its own
+// method for JSON, or it is not a struct and has its own method for protobuf.
 func writesItself(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(reflect.TypeFor[json.Marshaler]()) ||

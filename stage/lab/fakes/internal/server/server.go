@@ -1,5 +1,4 @@
-// Package server answers typed requests from a cluster in memory: what client-go's fakes and
-// controller-runtime's client have in common.
+// Package server answers typed requests from a cluster in memory, for controller-runtime's client.
 package server
 
 import (
@@ -19,7 +18,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// A Cluster is what requests are sent to: that of package memory, or a process of package hunt.
+// A Cluster gets the requests. It is a cluster of package memory, or a process of package hunt.
 type Cluster interface {
 	reader
 	writer
