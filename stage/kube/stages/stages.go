@@ -17,10 +17,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// stageKind is that of Stages in a cluster.
+// stageKind is the kind of Stages in a cluster.
 var stageKind = schema.GroupVersionKind{Group: v1alpha1.Group, Version: v1alpha1.Version, Kind: v1alpha1.Kind}
 
-// A Player is what Stages are for. [player.Player] is one.
+// A Player plays Stages. [player.Player] implements it.
 type Player interface {
 	// Use replaces the present Set. It is called by one goroutine at a time.
 	Use(*stage.Set)
@@ -33,8 +33,8 @@ type Options struct {
 	// change only the objects that they are played on, because the permission to write Stages is
 	// not the permission to do everything.
 	Compile stage.Options
-	// Trace is called for each version of a Stage that was looked at, in the order of their names,
-	// before it takes effect, by one goroutine at a time.
+	// Trace is called for each version of a Stage that was read, in the order of their names,
+	// before the version takes effect, by one goroutine at a time.
 	Trace func(VersionStatus)
 	// Failed is called for requests that failed. They are tried again.
 	Failed func(error)
@@ -79,13 +79,13 @@ func Follow(ctx context.Context, cluster transport.Transport, player Player, o O
 func Play(ctx context.Context, cluster transport.Transport, p player.Options, o Options) error {
 	player := player.New(stage.MustCompile(), cluster, p)
 	var both sync.WaitGroup
-	both.Go(func() { _ = player.Run(ctx) }) // its error is that of ctx
+	both.Go(func() { _ = player.Run(ctx) }) // its error is the error of ctx
 	err := Follow(ctx, cluster, player, o)
 	both.Wait()
 	return err
 }
 
-// Controller is what Follow runs, for loops of package reconcile.
+// Controller returns the controller that Follow runs, for loops of package reconcile.
 func Controller(player Player, o Options) reconcile.Controller {
 	if o.Compile.Env == nil {
 		o.Compile.Env = render.NewNetwork(render.NetworkOptions{})
@@ -114,12 +114,12 @@ type library struct {
 	used         []*stage.Source // in the order of their names
 }
 
-// A stageRecord is what is known of one Stage.
+// A stageRecord is the knowledge about one Stage.
 type stageRecord struct {
 	obj           *unstructured.Unstructured // the version that was looked at last
 	good          *stage.Source              // the version in use, or nil
 	versionStatus VersionStatus
-	told          bool // whether the status of the Stage says so already
+	told          bool // whether the status of the Stage already says so
 }
 
 // read takes in all Stages, which are in the order of their names, and gives the player another Set

@@ -34,7 +34,7 @@ type Result struct {
 	Stages      []v1alpha1.Stage
 }
 
-// A State is one that objects left, or were in at the end of the log.
+// A State is a state that objects left, or were in at the end of the log.
 type State struct {
 	Kind, Name string
 	Left       int // samples of all its transitions
@@ -45,15 +45,15 @@ type State struct {
 // A Transition is one way from a state to another.
 type Transition struct {
 	Kind, From, To string
-	Stage          string // that the log names; "" if none
-	Samples        int    // those held out included
+	Stage          string // the Stage in the log; "" without one
+	Samples        int    // including held-out samples
 	Fitted         string // the name of the derived Stage; "" without one
 	NotFitted      string // why no Stage was derived
 
 	// Of fitted transitions.
 	HeldOut  int
 	Distance float64 // of the held-out samples from the quantiles
-	Chance   float64 // which Distance exceeds with a chance of 5 % if nothing is wrong
+	Chance   float64 // if nothing is wrong, Distance exceeds this with a probability of 5 %
 
 	quantiles []time.Duration // at the percents
 }
@@ -71,7 +71,7 @@ func (t Transition) Quantile(part float64) time.Duration {
 const maxErrors = 10
 
 // Fit derives Stages from a log, as package record reads it. The error joins at most ten faults:
-// those of the reader, which name file and line, and those of records that contradict earlier ones.
+// faults of the reader, which name file and line, and records that contradict earlier ones.
 func Fit(log iter.Seq2[record.Record, error], o Options) (*Result, error) {
 	o.Least = cmp.Or(o.Least, 30)
 	c := newCollector(o.Complete)

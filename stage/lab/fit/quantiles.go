@@ -10,7 +10,7 @@ import (
 // distant quantiles would be far from the samples.
 var percents = [...]float64{0, 1, 2, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 93, 95, 97, 98, 99, 99.5, 100}
 
-// quantiles returns those of sorted samples at the percents.
+// quantiles returns the quantiles of sorted samples at the percents.
 func quantiles(sorted []time.Duration) []time.Duration {
 	if len(sorted) == 0 {
 		return nil

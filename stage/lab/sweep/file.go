@@ -34,13 +34,13 @@ func (e *LineError) Error() string {
 // Unwrap returns Err.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// A line is a row as it is written.
+// A line is a row in a file.
 type line struct {
 	Study      string            `json:"study"`
 	Parameters map[string]string `json:"parameters"`
 	Seed       uint64            `json:"seed"`
 	Metric     string            `json:"metric"`
-	Value      *float64          `json:"value"` // null is no value
+	Value      *float64          `json:"value"` // null is a missing value
 }
 
 func lineOf(study string, r Row) line {
@@ -54,7 +54,7 @@ func lineOf(study string, r Row) line {
 	return l
 }
 
-// WriteJSONL writes the rows as JSON lines, as they are in a file of results.
+// WriteJSONL writes the rows as JSON lines, in the form of a file of results.
 func (r *Result) WriteJSONL(w io.Writer) error { return writeJSONL(w, r.study.Name, r.Rows()) }
 
 func writeJSONL(w io.Writer, study string, rows []Row) error {
@@ -223,7 +223,7 @@ func (a *appender) append(rows []Row) error {
 	return err
 }
 
-// open reads what the file has, removes a line that was cut off, and opens it for more.
+// open reads the file, removes a line that was cut off, and opens the file for more lines.
 func (d *sweeping) open() error {
 	if d.File == "" {
 		return nil

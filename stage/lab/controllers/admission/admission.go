@@ -11,7 +11,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// Hooks returns hooks that [Admit] what is written to a cluster.
+// Hooks returns hooks that call [Admit] for each write to a cluster.
 func Hooks() memory.Hooks { return memory.Hooks{Name: "admission", Review: Admit} }
 
 // Admit does everything that this package does, and quotas. It is a Review of memory.Hooks.

@@ -21,7 +21,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// HorizontalPodAutoscalers returns the controller that scales workloads by what they use.
+// HorizontalPodAutoscalers returns the controller that scales workloads by metrics.
 //
 // The controller keeps state. Create a separate controller for each loop.
 func HorizontalPodAutoscalers(o Options) reconcile.Controller {
@@ -41,16 +41,16 @@ func HorizontalPodAutoscalers(o Options) reconcile.Controller {
 
 // A history is what the controller remembers of an autoscaler. The cluster does not store it.
 type history struct {
-	next            time.Time // when to look at it
+	next            time.Time // time of the next look
 	selector        labels.Selector
 	recommendations []change
-	wanted          int64    // what the last look recommended
+	wanted          int64    // the recommendation of the last look
 	recommended     bool     // it recommended something
 	ups, downs      []change // for the policies of its behavior
 	idle            bool     // it is not looked at before something changes
 }
 
-// histories are those of all autoscalers, by name.
+// histories are the histories of all autoscalers, by name.
 type histories map[types.NamespacedName]*history
 
 // onChange forgets which Pods an autoscaler selects that is gone. The rest is forgotten when it
@@ -110,7 +110,7 @@ type autoscaler struct {
 	statuses   []any // of the metrics
 
 	wrote         bool // something changed
-	limitedByRate bool // of the behavior, so that time changes what is done
+	limitedByRate bool // of the behavior, so that time changes the result
 }
 
 func newAutoscaler(c control.Call, o Options, hpa *unstructured.Unstructured) *autoscaler {
@@ -215,7 +215,7 @@ func (a *autoscaler) counts(desired int64) control.Status {
 	return status
 }
 
-// writeStatus writes a status with the conditions; nil leaves the rest as it is.
+// writeStatus writes a status with the conditions; nil leaves the other fields unchanged.
 func (a *autoscaler) writeStatus(status control.Status) error {
 	if status == nil {
 		status = control.Status{"desiredReplicas": int64(0), "currentMetrics": nil}

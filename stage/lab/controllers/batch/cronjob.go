@@ -84,7 +84,7 @@ type cronRun struct {
 	time               *cronTime
 	owner              *unstructured.Unstructured
 	jobs               []*unstructured.Unstructured
-	deleted            map[types.UID]bool // those of jobs that were deleted now
+	deleted            map[types.UID]bool // of Jobs that were deleted now
 	active             []any              // references to the Jobs that run
 	lastScheduleTime   string
 	lastSuccessfulTime string
@@ -102,8 +102,8 @@ func reconcileCronJob(c control.Call, cj *unstructured.Unstructured, t cronTimes
 	return reconcile.Result{After: after}, errors.Join(cmp.Or(err, failed), r.WriteStatus(cj, r.status()))
 }
 
-// updateActive finds out which Jobs run, in the order in which they were started, and when one last
-// succeeded.
+// updateActive finds the running Jobs, in the order of their starts, and the time of the last
+// success.
 func (r *cronRun) updateActive() {
 	running := map[string]*unstructured.Unstructured{}
 	for _, job := range r.jobs {
@@ -151,7 +151,7 @@ func reference(obj *unstructured.Unstructured) map[string]any {
 	}
 }
 
-// act starts a Job if one is due, and returns after which time the next one is.
+// act starts a Job if one is due, and returns the time until the next one.
 func (r *cronRun) act() (time.Duration, error) {
 	if fields.IsTerminating(r.owner) {
 		return 0, nil
@@ -213,7 +213,7 @@ func (r *cronRun) next(s cron.Schedule) time.Time {
 	return time.Time{}
 }
 
-// wait returns the time until then, or until what is due before.
+// wait returns the time until then, or until earlier work is due.
 func (r *cronRun) wait(at time.Time) time.Duration {
 	if at.IsZero() {
 		return 0
@@ -288,9 +288,10 @@ func (r *cronRun) startJob(at time.Time, zone *time.Location) error {
 	created, err := r.Create(job)
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		// As kube-controller-manager 1.36 has it, which then looks for the Job in no namespace: of two
-		// schedules in the same minute, which give the Job the same name, the second one fails and is
-		// tried again, with growing pauses, until another minute's is due.
+		// This is like kube-controller-manager 1.36, which then looks for the Job in no namespace.
+		// Two times of a schedule in the same minute give the Job the same name. So the second
+		// start fails and is tried again, with growing pauses, until the start of another minute is
+		// due.
 		return apierrors.NewNotFound(schema.GroupResource{Group: "batch", Resource: "jobs"}, job.GetName())
 	case err != nil:
 		r.warn("FailedCreate", "Error creating job: %v", err)

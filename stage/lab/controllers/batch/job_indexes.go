@@ -11,7 +11,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/pods"
 )
 
-// indexOf returns the completion index of a Pod, -1 if it has none.
+// indexOf returns the completion index of a Pod, or -1.
 func indexOf(p pods.Pod) int64 {
 	n, err := strconv.ParseInt(fields.Annotation(p.Unstructured, indexKey), 10, 64)
 	if err != nil {
@@ -20,8 +20,8 @@ func indexOf(p pods.Pod) int64 {
 	return n
 }
 
-// countIndexes adds the indexes of the Pods that succeeded or failed to those in the status. A Pod
-// without the finalizer was counted before.
+// countIndexes adds the indexes of the Pods that succeeded or failed to the indexes in the status.
+// A Pod without the finalizer was counted before.
 func (r *jobRun) countIndexes() {
 	var succeeded, failed []int64
 	for _, p := range r.pods {
@@ -41,7 +41,8 @@ func (r *jobRun) countIndexes() {
 	r.findLastFailed()
 }
 
-// failuresBefore returns what an annotation says of the Pods of its index that failed before a Pod.
+// failuresBefore returns the number of earlier failures of the Pods of an index, from the
+// annotation of a Pod.
 func failuresBefore(p pods.Pod, annotation string) int64 {
 	n, _ := strconv.ParseInt(fields.Annotation(p.Unstructured, annotation), 10, 64)
 	return n
@@ -132,8 +133,8 @@ func (r *jobRun) pendingIndexes(n int) (pending []int64) {
 	return pending
 }
 
-// ended returns the span of indexes around one that have succeeded, or have failed for good. It is
-// false if this index has done neither.
+// ended returns the span of indexes around one that have succeeded, or have failed for good. It
+// returns false if this index has done neither.
 func (r *jobRun) ended(index int64) (span, bool) {
 	if s, found := r.succeededIndexes.spanOf(index); found {
 		return s, true
@@ -141,7 +142,7 @@ func (r *jobRun) ended(index int64) (span, bool) {
 	return r.failedIndexes.spanOf(index)
 }
 
-// byIndexes returns how a Job ends that counts failures by index, nil if it goes on.
+// byIndexes returns how a Job ends that counts failures by index, or nil if it continues.
 func (r *jobRun) byIndexes() conditions.Condition {
 	lost := r.failedIndexes.count()
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/pods"
 )
 
-// manage brings the number of active Pods to what the Job asks for.
+// manage changes the number of active Pods to the number that the Job asks for.
 func (r *jobRun) manage() error {
 	want := r.wantActive()
 	if n := int64(len(r.active)) - want; n > 0 || r.duplicates() > 0 {
@@ -44,7 +44,7 @@ func (r *jobRun) wantActive() int64 {
 	return r.spec.parallelism
 }
 
-// deletePods deletes n Pods, and those with a wrong index. They do not count as failed.
+// deletePods deletes n Pods, and the Pods with a wrong index. They do not count as failed.
 func (r *jobRun) deletePods(n int) error {
 	gone, left := r.splitDuplicates()
 	if n > len(gone) {
@@ -71,8 +71,8 @@ func (r *jobRun) duplicates() int {
 	return len(gone)
 }
 
-// splitDuplicates finds the Pods of an indexed Job whose index is out of range, or that of another
-// Pod.
+// splitDuplicates finds the Pods of an indexed Job whose index is out of range, or is the index of
+// another Pod.
 func (r *jobRun) splitDuplicates() (gone, left []pods.Pod) {
 	if !r.spec.indexed {
 		return nil, r.active

@@ -155,8 +155,8 @@ func (r *jobRun) flushUncounted() {
 	flush(&r.uncounted.failed, &r.jobStatus.failed)
 }
 
-// addUncounted adds the uids of the terminal Pods that still have the finalizer to the uncounted
-// ones, and returns these Pods. When a Job fails, all of its Pods count as failed.
+// addUncounted adds the uids of terminal Pods that still have the finalizer to the uncounted uids,
+// and returns these Pods. When a Job fails, all of its Pods count as failed.
 func (r *jobRun) addUncounted() (ended []pods.Pod) {
 	failing := r.ending != nil && r.ending.Field("type") != "SuccessCriteriaMet"
 	for _, p := range r.pods {

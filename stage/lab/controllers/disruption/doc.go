@@ -1,4 +1,4 @@
-// Package disruption has the controllers that say how many Pods may be evicted.
+// Package disruption has the controllers that decide how many Pods may be evicted.
 //
 //	Budgets       writes the status of PodDisruptionBudgets
 //	StalePods     takes back DisruptionTarget of Pods that nobody deleted

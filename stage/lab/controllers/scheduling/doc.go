@@ -63,18 +63,6 @@
 // If the answers of your own plugin depend on the time, the scheduler still calls it again only
 // after a change: let something change the label of a Node.
 //
-// A Pod that is rejected is tried again after 5 minutes, at a whole or half minute, if anything in
-// the cluster has changed since.
-//
-// In a cluster without Nodes, a Pod is tried after 1, 2, 4, 8 and then each 10 seconds, and so a
-// little later than the first Node comes.
-//
-// A Pod whose claims wait for it is bound when, at the end of a second, the claims are bound. It
-// fails after 10 minutes.
-//
-// If the answers of your own plugin depend on the time, the scheduler calls it again only after a
-// change: let something change the label of a Node.
-//
 // # Determinism
 //
 // Nothing is drawn at random. Among Nodes with the same score, it takes the Node that
