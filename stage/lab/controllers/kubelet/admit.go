@@ -38,8 +38,8 @@ func isTaken(pod *unstructured.Unstructured) bool {
 	return ok
 }
 
-// refuseAfter is how old a Pod is at least that is refused. A controller that creates another one at
-// once would never end otherwise, where nothing takes time.
+// refuseAfter is the least age at which a Pod is refused. Without it, a controller that replaces
+// the Pod at once would never end where no time passes.
 const refuseAfter = time.Second
 
 // refuse fails a Pod before any of its containers is started.

@@ -16,7 +16,7 @@ import (
 type Program struct {
 	// Runs is for how long it runs, rounded up to whole seconds.
 	Runs time.Duration
-	// ExitCode is that with which it ends then.
+	// ExitCode is the exit code at that end.
 	ExitCode int
 }
 
@@ -29,8 +29,8 @@ type program struct {
 	guessed bool          // the command does not say it: the container ends as soon as the kubelet stops it
 }
 
-// programOf reads what the command of a container says, as far as it is one of sleep N, exit N,
-// true and false, or sh -c with such commands.
+// programOf reads the command of a container, if it is sleep N, exit N, true or false, or sh -c
+// with such commands.
 func programOf(spec map[string]any) program {
 	words := commandOf(spec)
 	if len(words) == 3 && isShell(words[0]) && words[1] == "-c" {
@@ -52,8 +52,8 @@ func commandOf(spec map[string]any) (words []string) {
 	return words
 }
 
-// program returns what a container does in its present run: what the annotation of its Pod says, or
-// else Options.Program, or else its command.
+// program returns the program of a container in its present run. It comes from the annotation of
+// the Pod, or else from Options.Program, or else from the command.
 func (o Options) program(pod *unstructured.Unstructured, spec map[string]any, run int64) (program, error) {
 	name := fields.String(spec, "name")
 	key := CommandSuffix + name
@@ -113,7 +113,7 @@ func parseScript(script string) program {
 	return all
 }
 
-// parseCommand reads one command, and reports whether it ends the script that it stands in.
+// parseCommand reads one command, and reports whether it ends its script.
 func parseCommand(words []string) (p program, exits, ok bool) {
 	if len(words) == 0 || len(words) > 2 {
 		return program{}, false, false

@@ -25,7 +25,7 @@ type container struct {
 
 	restarts        int64
 	waiting, reason string    // while it waits: a message and the reason
-	id              string    // of the last one that was started
+	id              string    // of the last container that was started
 	started         time.Time // zero unless it runs
 	ended, last     *end
 	ready, begun    bool
@@ -57,7 +57,7 @@ func containersOf(pod *unstructured.Unstructured, field string, o Options) (all 
 	return all, nil
 }
 
-// readProgram reads what the container does in its present run.
+// readProgram reads the program of the container in its present run.
 func (c *container) readProgram(pod *unstructured.Unstructured, o Options) (err error) {
 	if !c.init {
 		c.program, err = o.mainProgram(pod, c.spec, c.restarts)
@@ -141,8 +141,8 @@ func (c *container) waitingStatus() map[string]any {
 
 func (c *container) running() bool { return !c.started.IsZero() }
 
-// probed sets what the probes of a running container say at a time, and returns when that changes
-// next, the zero time for never.
+// probed sets the results of the probes of a running container at a time. It returns when they
+// change next; the zero time means never.
 func (c *container) probed(now time.Time) (next time.Time) {
 	age, begins := now.Sub(c.started), time.Duration(0)
 	if c.startup != nil {
@@ -190,7 +190,7 @@ func (c *container) crashDelay(e *end) time.Duration {
 	return crashDelays[len(crashDelays)-1]
 }
 
-// backOff has the container wait until it is started again after an end.
+// backOff makes the container wait after an end until it is started again.
 func (c *container) backOff(pod *unstructured.Unstructured, e *end) {
 	d := c.crashDelay(e)
 	c.ended, c.last = nil, e

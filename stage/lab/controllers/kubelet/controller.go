@@ -47,7 +47,7 @@ func Pods(o Options, selects func(pod *unstructured.Unstructured) bool) reconcil
 	}
 }
 
-// podsOfNode returns the Pods of a Node whose kubelet goes on.
+// podsOfNode returns the Pods of a Node whose kubelet continues to run.
 func podsOfNode(cache *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
 	if ch.New == nil || !nodes.KubeletRuns(ch.New) || ch.Old != nil && nodes.KubeletRuns(ch.Old) {
 		return nil
@@ -115,7 +115,7 @@ func (r *recorded) do(c control.Call, pod *unstructured.Unstructured, o Options)
 	return reconcile.Result{After: max(next.Sub(c.Now), time.Nanosecond)}, nil
 }
 
-// record records the Notices that are due, and returns when the next one is.
+// record records the Notices that are due, and returns the time of the next one.
 func (r *recorded) record(c control.Call, pod *unstructured.Unstructured, o Options) (next time.Time, err error) {
 	notices, err := Notices(pod, c.Now, o)
 	if len(notices) == 0 {

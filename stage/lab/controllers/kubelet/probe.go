@@ -28,8 +28,7 @@ type answer struct {
 	until time.Duration
 }
 
-// probeOf reads a probe of a container, nil if it has none. The kind is startup, readiness or
-// liveness.
+// probeOf reads a probe of a container, or nil. The kind is startup, readiness or liveness.
 func probeOf(pod *unstructured.Unstructured, spec map[string]any, kind string) (*probe, error) {
 	m := fields.Map(spec, kind+"Probe")
 	if m == nil {

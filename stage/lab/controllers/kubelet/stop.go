@@ -7,7 +7,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 )
 
-// leastGrace is what a kubelet gives containers at least between the signals TERM and KILL.
+// leastGrace is the least time between the signals TERM and KILL.
 const leastGrace = 2 * time.Second
 
 // A stop is why, when and how a running container ends. The zero value is that it never does.
@@ -77,8 +77,8 @@ func (k *kubelet) stopOf(c *container) stop {
 	return sooner(s, other)
 }
 
-// turnOf returns when a sidecar is stopped: after the containers that are none and the sidecars
-// behind it, at the latest when the grace period is over.
+// turnOf returns when a sidecar is stopped: after the containers that are not sidecars, and after
+// the sidecars behind it, at the latest when the grace period is over.
 func (k *kubelet) turnOf(c *container, asked time.Time) time.Time {
 	turn := asked
 	before := append(slices.Clone(k.mains), k.inits[slices.Index(k.inits, c)+1:]...)
@@ -110,7 +110,7 @@ func (k *kubelet) stopAskedAt() (at time.Time) {
 	return at
 }
 
-// completeAt returns when the last container ended that is no sidecar.
+// completeAt returns when the last container ended that is not a sidecar.
 func (k *kubelet) completeAt() (at time.Time) {
 	for _, c := range k.all() {
 		if c.ended != nil && !c.sidecar {

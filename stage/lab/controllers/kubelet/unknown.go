@@ -14,8 +14,8 @@ import (
 // moment is how long a container runs whose command is not known, if it ends at all.
 const moment = time.Second
 
-// mainProgram returns what a container that is no init container does in its present run. If its
-// command does not say that, it ends after a moment, or it runs until it is stopped.
+// mainProgram returns the program of a container that is not an init container, in its present run.
+// If its command is unknown, the container ends after a moment, or runs until it is stopped.
 func (o Options) mainProgram(pod *unstructured.Unstructured, spec map[string]any, run int64) (program, error) {
 	p, err := o.program(pod, spec, run)
 	if err == nil && !p.known && !o.RunUnknown && endsSoon(pod, spec) {
@@ -45,7 +45,7 @@ func isOfJob(pod *unstructured.Unstructured) bool {
 	})
 }
 
-// isPause reports whether an image is that of a container that only waits.
+// isPause reports whether an image is the pause image, whose container only waits.
 func isPause(image string) bool {
 	name, _, _ := strings.Cut(baseName(image), ":")
 	name, _, _ = strings.Cut(name, "@")

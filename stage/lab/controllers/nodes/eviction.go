@@ -83,7 +83,7 @@ func (n *evictedNode) isScheduled(pod *unstructured.Unstructured) bool {
 	return p != nil && p.scheduled
 }
 
-// An eviction is what is known of a Pod of a tainted Node.
+// An eviction is the knowledge about a Pod of a tainted Node.
 type eviction struct {
 	pod       *unstructured.Unstructured // as it was looked at last
 	scheduled bool                       // it will be deleted, at a time
@@ -127,7 +127,7 @@ func (e *evictions) cancelAll(c control.Call, name string) {
 	delete(e.nodes, name)
 }
 
-// sorted returns what is known of the Pods, in the order of their names.
+// sorted returns the evictions in the order of the names of their Pods.
 func (n *evictedNode) sorted() []*eviction {
 	return slices.SortedFunc(maps.Values(n.pods), func(a, b *eviction) int {
 		return cmp.Or(cmp.Compare(a.pod.GetNamespace(), b.pod.GetNamespace()), cmp.Compare(a.pod.GetName(), b.pod.GetName()))

@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// Options of the controllers of this package. The zero value is the default, which is that of
+// Options of the controllers of this package. The zero value has the defaults of
 // kube-controller-manager.
 type Options struct {
 	// MonitorPeriod is the time between two passes over the Nodes. Default 5s.
 	MonitorPeriod time.Duration
 	// GracePeriod is how long a Node may send no heartbeat before it is unreachable. Default 50s.
 	GracePeriod time.Duration
-	// StartupGracePeriod is the same for a Node that never had the condition Ready. Default 60s.
+	// StartupGracePeriod is the grace period of a Node that never had the condition Ready. Default
+	// 60s.
 	StartupGracePeriod time.Duration
 	// EvictionRate is how many Nodes of a zone get taints NoExecute, per second. Default 0.1.
 	EvictionRate float32

@@ -38,14 +38,14 @@ func PodGC(o Options) reconcile.Controller {
 	}
 }
 
-// A podGC is what PodGC knows of the cluster.
+// A podGC is the state of the controller.
 type podGC struct {
 	options    Options
 	start      time.Time
 	looked     time.Time
 	wanted     bool            // there is something to do in the next look
 	terminated int             // how many Pods are terminated
-	suspects   map[string]bool // Nodes that may be gone and have Pods
+	suspects   map[string]bool // Nodes that might be gone and have Pods
 	missing    map[string]*missingNode
 }
 
@@ -70,8 +70,8 @@ func (g *podGC) nodeChanged(c *reconcile.Cache, ch reconcile.Change) []types.Nam
 	return all // the first Node that is seen starts the clock
 }
 
-// isOutOfService reports whether an administrator says that a Node, which may be nil, does not come
-// back.
+// isOutOfService reports whether an administrator has marked a Node, which can be nil, as out of
+// service.
 func isOutOfService(node *unstructured.Unstructured) bool {
 	if node == nil || readyOf(node).IsTrue() {
 		return false
@@ -124,7 +124,7 @@ func (g *podGC) reconcile(ctx context.Context, r reconcile.Request) (reconcile.R
 	}
 	g.catchUp(c)
 	if g.lookIsDue(c) {
-		g.looked, g.wanted = c.Now, false // what it writes may be something to do in the next one
+		g.looked, g.wanted = c.Now, false // its writes can cause work for the next look
 		if err := g.look(c); err != nil {
 			g.looked, g.wanted = time.Time{}, true
 			return reconcile.Result{}, err
@@ -154,7 +154,7 @@ func (g *podGC) lookIsDue(c control.Call) bool {
 	return g.wanted || !c.Now.Before(g.nextFree(c))
 }
 
-// nextFree returns when the next quarantine ends after which there is a Pod to delete.
+// nextFree returns the end of the next quarantine after which a Pod must be deleted.
 func (g *podGC) nextFree(c control.Call) time.Time {
 	next := farAway
 	for name, m := range g.missing {
@@ -194,7 +194,7 @@ func (g *podGC) look(c control.Call) error {
 	return g.deleteOrphans(c)
 }
 
-// deleteTerminated deletes the Pods that were evicted first, then the oldest ones.
+// deleteTerminated deletes evicted Pods first, then the oldest Pods.
 func (g *podGC) deleteTerminated(c control.Call) error {
 	var found []pods.Pod
 	for _, pod := range pods.OfAll(c.Cache.List(kinds.Pod, "")) {

@@ -16,8 +16,8 @@ type toleration struct {
 	forEver                      bool // it has no tolerationSeconds
 }
 
-// defaultTolerationSeconds is what the API server gives Pods for the taints not-ready and
-// unreachable.
+// defaultTolerationSeconds is the time for which Pods tolerate the taints not-ready and unreachable
+// by default in the API server.
 const defaultTolerationSeconds = 300
 
 // tolerationsOf returns the tolerations of a Pod including the tolerations that the API server

@@ -37,7 +37,7 @@ type waitingNode struct {
 	after time.Time
 }
 
-// zoneOf returns the name of the zone of a Node, "" if it has none.
+// zoneOf returns the name of the zone of a Node, or "".
 func zoneOf(node *unstructured.Unstructured) string {
 	label := func(old, name string) string {
 		if _, ok := fields.Map(node.Object, "metadata", "labels")[old]; ok {
@@ -70,8 +70,8 @@ func (l *lifecycle) sortedZones() []*zone {
 	return found
 }
 
-// update has a Node tainted that is not ready, and takes the taints of one that is. A Node that has
-// the other taint gets the right one at once.
+// update schedules a Node that is not ready for its taint, and removes the taints of a ready Node.
+// A Node with the wrong one of the two taints gets the right one at once.
 func (z *zone) update(c control.Call, node *unstructured.Unstructured, ready string) error {
 	key, other := notReadyKey, unreachableKey
 	switch ready {
@@ -92,7 +92,7 @@ func (z *zone) update(c control.Call, node *unstructured.Unstructured, ready str
 	return nil
 }
 
-// markReachable takes the taints NoExecute of a Node, which no longer waits for one either.
+// markReachable removes the taints NoExecute of a Node, which then no longer waits for one.
 func (z *zone) markReachable(c control.Call, node *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	z.remove(node.GetName())
 	var remove []taint
@@ -157,7 +157,7 @@ func (z *zone) taintNext(c control.Call, start time.Time) error {
 // A bucket holds at most one token, which comes back at a rate. Rates and tokens are computed as
 // client-go does, so that times are the same.
 type bucket struct {
-	rate   float32 // tokens a second; 0: none
+	rate   float32 // tokens a second; 0: no tokens
 	tokens float64
 	last   time.Time // when tokens were counted; zero: never
 }
@@ -170,7 +170,8 @@ func (b *bucket) at(t time.Time) float64 {
 	return min(1, b.tokens+t.Sub(b.last).Seconds()*float64(b.rate))
 }
 
-// next returns when there is a token: the zero time if there was one in the beginning.
+// next returns when the next token is available: the zero time if one was available from the
+// beginning.
 func (b *bucket) next() time.Time {
 	switch {
 	case b.rate <= 0:

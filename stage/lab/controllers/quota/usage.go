@@ -18,7 +18,7 @@ var (
 // namedAlone are the resources that quotas can name without count/.
 var namedAlone = []string{"configmaps", "persistentvolumeclaims", "replicationcontrollers", "resourcequotas", "secrets", "services"}
 
-// usage returns what an object uses of all that a quota can name.
+// usage returns the use of an object, by all names that a quota can have.
 func usage(of schema.GroupResource, obj map[string]any) Quantities {
 	used := Quantities{"count/" + of.String(): pieces(1)}
 	if of.Group == "" && slices.Contains(namedAlone, of.Resource) {
@@ -75,7 +75,7 @@ var podNames = []string{
 	"limits.cpu", "limits.memory", "limits.ephemeral-storage",
 }
 
-// matching returns those of the names in a quota that are about a resource.
+// matching returns the names in a quota that are about a resource.
 func matching(of schema.GroupResource, names []string) (found []string) {
 	for _, name := range names {
 		switch {

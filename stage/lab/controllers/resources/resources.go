@@ -36,8 +36,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
-// Amounts are resources by name, such as cpu, memory or nvidia.com/gpu. A name that is missing
-// stands for 0. The units are those of the package comment.
+// Amounts are resources by name, such as cpu, memory or nvidia.com/gpu. A missing name means 0. The
+// package comment defines the units.
 type Amounts map[string]int64
 
 // Add adds other amounts a number of times; -1 subtracts them.
@@ -58,7 +58,7 @@ func (a Amounts) Covers(wanted Amounts) bool {
 	return true
 }
 
-// raiseTo makes each amount at least that of other.
+// raiseTo makes each amount at least the amount in other.
 func (a Amounts) raiseTo(other Amounts) {
 	for name, n := range other {
 		a[name] = max(a[name], n)
@@ -90,14 +90,14 @@ func quantityText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// Allocatable returns what a Node has for Pods, as status.allocatable says. The amount of "pods" is
-// how many Pods it takes.
+// Allocatable returns the amounts that a Node has for Pods, from status.allocatable. The amount of
+// "pods" is the largest number of Pods.
 func Allocatable(node *unstructured.Unstructured) Amounts {
 	quantities, _ := object.Map(node.Object, "status", "allocatable")
 	return Parse(quantities)
 }
 
-// OfPod returns what a Pod requests, see [OfPodSpec].
+// OfPod returns the requests of a Pod, see [OfPodSpec].
 func OfPod(pod *unstructured.Unstructured) Amounts {
 	spec, _ := object.Map(pod.Object, "spec")
 	return OfPodSpec(spec)
@@ -111,8 +111,8 @@ func OfPod(pod *unstructured.Unstructured) Amounts {
 // is 0. It does not count the place that the Pod takes among the "pods" of a Node.
 func OfPodSpec(spec map[string]any) Amounts { return OfPodSpecOr(spec, nil) }
 
-// OfPodSpecOr is OfPodSpec where each container that requests nothing of a resource requests as much
-// as byDefault says. That is how kube-scheduler scores Nodes.
+// OfPodSpecOr is like OfPodSpec, but each container without a request for a resource requests the
+// amount in byDefault. kube-scheduler scores Nodes in this way.
 func OfPodSpecOr(spec map[string]any, byDefault Amounts) Amounts {
 	sum := ofContainers(spec, byDefault)
 	if limits, _ := object.Map(spec, "resources", "limits"); limits != nil {
@@ -140,7 +140,7 @@ func isOfWholePods(name string) bool {
 	return name == "cpu" || name == "memory" || strings.HasPrefix(name, "hugepages-")
 }
 
-// ofContainers is what the containers of a Pod need at the same time.
+// ofContainers returns what the containers of a Pod need at the same time.
 func ofContainers(spec map[string]any, byDefault Amounts) Amounts {
 	sum, highest, sidecars := Amounts{}, Amounts{}, Amounts{}
 	for _, c := range containers(spec, "initContainers") {
@@ -171,8 +171,8 @@ func containers(spec map[string]any, field string) (found []map[string]any) {
 	return found
 }
 
-// ofContainer returns the requests of a container, its limits for what it does not request, and the
-// default for what it has neither of.
+// ofContainer returns the requests of a container. A resource without a request has its limit, and
+// a resource with neither has the default.
 func ofContainer(c map[string]any, byDefault Amounts) Amounts {
 	limits, _ := object.Map(c, "resources", "limits")
 	requests, _ := object.Map(c, "resources", "requests")

@@ -66,7 +66,8 @@ func (a *assumedPod) whyNotBound(cache *reconcile.Cache) string {
 	return ""
 }
 
-// bind binds a Pod or, if it has claims that waited for a Node, has those bound first.
+// bind binds a Pod. If the Pod has claims that waited for a Node, it first waits until they are
+// bound.
 func (s *scheduler) bind(c control.Call, cy *Cycle, queued *QueuedPodInfo, n *NodeInfo) error {
 	s.nominated.remove(queued.Name())
 	volumes, _ := cy.Read(volumeBinding{}).(volumesOfPod)
@@ -148,7 +149,7 @@ func (s *scheduler) finishBinding(c control.Call, assumed *assumedPod, pod *unst
 	return nil
 }
 
-// failBinding takes a Pod off its Node, which may matter to others, and has it tried again.
+// failBinding takes a Pod off its Node, which can affect others, and schedules another try.
 func (s *scheduler) failBinding(c control.Call, assumed *assumedPod, pod *unstructured.Unstructured, why string) error {
 	s.forget(assumed.Name())
 	s.queue.changed(ClusterEvent{Kind: kinds.Pod.Kind, Old: pod, OldPod: assumed.PodInfo}, c.Now)
@@ -159,7 +160,7 @@ func (s *scheduler) failBinding(c control.Call, assumed *assumedPod, pod *unstru
 	return report(c, pod, failure{reason: "SchedulerError", message: message, nominated: new(string)})
 }
 
-// nextBinding is when a binding will go on or fail though nothing changes, zero if never.
+// nextBinding returns when a binding will continue or fail without a change; zero means never.
 func (s *scheduler) nextBinding(c control.Call) (next time.Time) {
 	for _, assumed := range s.binding {
 		assumed.lookAt(c)

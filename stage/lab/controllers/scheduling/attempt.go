@@ -59,7 +59,7 @@ func (s *scheduler) recorder(d *Decision, nodes []*NodeInfo) func(string, []int6
 	}
 }
 
-// postFilter asks what can be done for a Pod that fits nowhere, and puts it aside.
+// postFilter runs the PostFilter plugins for a Pod that fits nowhere, and puts the Pod aside.
 func (s *scheduler) postFilter(c control.Call, cy *Cycle, queued *QueuedPodInfo, d *Decision) error {
 	found, keep := PostFilterResult{}, true
 	var reasons []string

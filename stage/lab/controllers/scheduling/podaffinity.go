@@ -55,8 +55,9 @@ const (
 	preferredTerms = "preferredDuringSchedulingIgnoredDuringExecution"
 )
 
-// readAffinityTerm reads a term of a Pod. Without namespaces it is about the Pod's own. What
-// matchLabelKeys and mismatchLabelKeys name is taken from the Pod's labels, as the API server does.
+// readAffinityTerm reads a term of a Pod. Without namespaces, the term is about the Pod's own
+// namespace. The values of matchLabelKeys and mismatchLabelKeys come from the Pod's labels, as in
+// the API server.
 func readAffinityTerm(namespace string, labels, m map[string]any) affinityTerm {
 	namespaces, _ := object.Strings(m, "namespaces")
 	t := affinityTerm{
@@ -134,7 +135,7 @@ func (t topologyCounts) add(n *NodeInfo, key string, times int64) {
 	}
 }
 
-// of returns the count of a Node's domain. It is false if the Node is in none.
+// of returns the count of a Node's domain. It returns false if the Node is in no domain.
 func (t topologyCounts) of(n *NodeInfo, key string) (int64, bool) {
 	value, ok := n.labels[key].(string)
 	return t[topologyPair{key, value}], ok

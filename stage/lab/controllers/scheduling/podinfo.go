@@ -15,14 +15,14 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/resources"
 )
 
-// A PodInfo is a Pod with what plugins read of it, so that it is read once and not for each Node. It
-// must not be changed.
+// A PodInfo is a Pod with the fields that plugins read, so that they are read once and not for each
+// Node. It must not be changed.
 type PodInfo struct {
 	// Pod is shared and must not be changed.
 	Pod *unstructured.Unstructured
-	// Requests are what the Pod requests, in the units of package resources.
+	// Requests are the requests of the Pod, in the units of package resources.
 	Requests resources.Amounts
-	// Priority is spec.priority or, where the Pod is one that a scheduler took in, the value of its
+	// Priority is spec.priority or, for a Pod that a scheduler took in, the value of its
 	// PriorityClass.
 	Priority int64
 
@@ -120,7 +120,7 @@ func (p *PodInfo) matchesNode(name string, labels map[string]any) bool {
 	}))
 }
 
-// started is when the Pod was started; one that was not counts as started now.
+// started is when the Pod was started. A Pod that was not started counts as started now.
 func (p *PodInfo) started(now time.Time) time.Time {
 	if at, ok := fields.Time(p.Pod.Object, "status", "startTime"); ok {
 		return at
@@ -134,7 +134,7 @@ func compareImportance(a, b *PodInfo, now time.Time) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.started(now).Compare(b.started(now)))
 }
 
-// nominatedNode is the Node on which Pods were preempted for this one, "" for none.
+// nominatedNode is the Node on which Pods were preempted for this Pod, or "".
 func (p *PodInfo) nominatedNode() string { return nominatedNode(p.Pod) }
 
 func nominatedNode(pod *unstructured.Unstructured) string {

@@ -14,7 +14,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
 )
 
-// nominator has the Pods for which room is being made, by the Node.
+// nominator has the Pods for which room is being made, by Node.
 type nominator map[string][]*PodInfo
 
 // on returns the Pods nominated to a Node to which another Pod has to yield.
@@ -43,7 +43,7 @@ func (n nominator) add(p *PodInfo, node string) {
 	}
 }
 
-// update takes in that what a Pod asks for, or its labels, have changed.
+// update takes in a change of the requests or the labels of a Pod.
 func (n nominator) update(p *PodInfo) {
 	for _, nominated := range n {
 		for i := range nominated {
@@ -194,8 +194,8 @@ func budgetsOf(c *Cycle) (all []budget) {
 	return all
 }
 
-// splitByBudgets tells the Pods whose deletion would violate a budget, after that of those before
-// them, from the others.
+// splitByBudgets separates the Pods whose deletion would violate a budget, after the deletion of
+// the Pods before them, from the other Pods.
 func splitByBudgets(c *Cycle, pods []*PodInfo) (protected, others []*PodInfo) {
 	budgets := budgetsOf(c)
 	for _, p := range pods {
@@ -235,7 +235,7 @@ func (found candidate) prioritySum() (sum int64) {
 	return sum
 }
 
-// earliestStart is that of the victims of the highest priority.
+// earliestStart is the earliest start of the victims of the highest priority.
 func (found candidate) earliestStart(now time.Time) time.Time {
 	earliest := found.victims[0].started(now)
 	for _, p := range found.victims {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// prioritySort puts Pods of higher priority first, and those of the same priority in the order in
+// prioritySort puts Pods of higher priority first. Pods of the same priority are in the order in
 // which they entered the queue.
 type prioritySort struct{}
 
@@ -31,12 +31,13 @@ type QueuedPodInfo struct {
 	rejecters []string // the plugins that were against it when it was last tried
 	errors    int      // how often it was tried without Nodes since one was found
 	changes   uint64   // how many changes of the cluster it was tried with
-	again     bool     // it is tried again though nothing changes
-	makesRoom bool     // it had other Pods deleted when it was last tried
-	gated     bool     // something changed while it made room: only a Pod that leaves has it tried again
+	again     bool     // it is tried again without a change
+	makesRoom bool     // its last try deleted other Pods
+	gated     bool     // something changed while it made room: it is tried again only when a Pod leaves
 }
 
-// Backoff and the time after which a Pod is tried again whatever happens are those of kube-scheduler.
+// The backoff, and the time after which a Pod is tried again in any case, are those of
+// kube-scheduler.
 const (
 	initialBackoff = time.Second
 	maxBackoff     = 10 * time.Second
@@ -44,7 +45,7 @@ const (
 	flushInterval  = 30 * time.Second
 )
 
-// backoffEnds is until when a Pod has to let those pass that were not tried so often.
+// backoffEnds is the time until which Pods with fewer tries come first.
 func (p *QueuedPodInfo) backoffEnds() time.Time {
 	attempts := p.Attempts
 	if p.errors > 0 {
@@ -60,8 +61,8 @@ func (p *QueuedPodInfo) backoffEnds() time.Time {
 	return p.Timestamp.Add(min(backoff, maxBackoff)).Truncate(time.Second)
 }
 
-// dueAt is when a Pod that was put aside is tried again whatever happens: more than 5 minutes later,
-// when a whole or a half minute begins, or when the backoff is over if there was no Node.
+// dueAt is when a Pod that was put aside is tried again in any case: more than 5 minutes later, at
+// a whole or a half minute, or when the backoff is over if the cluster had no Node.
 func (p *QueuedPodInfo) dueAt() time.Time {
 	if len(p.rejecters) == 0 {
 		return p.backoffEnds().Add(time.Second)
@@ -170,9 +171,9 @@ func (q *queue) pop() *QueuedPodInfo {
 	return q.trying
 }
 
-// reject puts the Pod that was tried aside, until something changes that may matter to the plugins
-// that were against it, or has changed meanwhile. One that has others deleted is not tried meanwhile,
-// and what has changed until then is forgotten.
+// reject puts the Pod that was tried aside, until a change that can matter to the plugins that
+// rejected it. Such a change can already have happened. A Pod whose victims are being deleted is
+// not tried meanwhile, and changes until then are forgotten.
 func (q *queue) reject(p *QueuedPodInfo, rejecters []string, now time.Time) {
 	q.active, q.backoff = takeOut(q.active, p), takeOut(q.backoff, p)
 	q.seq++
@@ -188,7 +189,7 @@ func (q *queue) reject(p *QueuedPodInfo, rejecters []string, now time.Time) {
 	}
 }
 
-// move has a Pod tried again that was put aside.
+// move schedules another try of a Pod that was put aside.
 func (q *queue) move(p *QueuedPodInfo, now time.Time) {
 	delete(q.waiting, p.Name())
 	p.gated = false
@@ -199,8 +200,8 @@ func (q *queue) move(p *QueuedPodInfo, now time.Time) {
 	}
 }
 
-// changed moves the Pods to which a change of the cluster may matter. That another Pod gives up the
-// Node that was nominated for it does not matter to those of higher priority.
+// changed moves the Pods to which a change of the cluster can matter. If another Pod gives up its
+// nominated Node, this does not matter to Pods of higher priority.
 func (q *queue) changed(e ClusterEvent, now time.Time) {
 	if q.trying != nil {
 		q.missed = append(q.missed, e)

@@ -50,8 +50,8 @@ func (nodeVolumeLimits) Filter(c *Cycle, n *NodeInfo) Status {
 	return Status{}
 }
 
-// volumeLimits returns how many volumes of each driver can be attached to the Node of a CSINode, which
-// may be nil.
+// volumeLimits returns how many volumes of each driver can be attached to the Node of a CSINode.
+// The CSINode can be nil.
 func volumeLimits(csiNode *unstructured.Unstructured) map[string]int64 {
 	limits := map[string]int64{}
 	if csiNode == nil {

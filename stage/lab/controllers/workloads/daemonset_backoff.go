@@ -28,7 +28,7 @@ type daemonBackoff struct {
 	ready    map[types.UID]bool      // DaemonSets with a Pod that has become ready since the last look at them
 }
 
-// A daemonFailure is what is counted: failures of one generation of a DaemonSet on one Node.
+// A daemonFailure identifies a count: failures of one generation of a DaemonSet on one Node.
 type daemonFailure struct {
 	set        types.UID
 	generation int64
@@ -46,9 +46,9 @@ func newDaemonBackoff() *daemonBackoff {
 	return &daemonBackoff{failures: map[daemonFailure]*daemonDelay{}, wake: map[types.UID]time.Time{}, ready: map[types.UID]bool{}}
 }
 
-// mayDelete reports whether a Pod that failed on a Node may be deleted now, and if so counts it.
-// Otherwise the DaemonSet is looked at again after the whole delay, as kube-controller-manager
-// does, or when something happens.
+// mayDelete reports whether a Pod that failed on a Node may be deleted now, and counts the
+// deletion. Otherwise the next look at the DaemonSet is after the whole delay, as in
+// kube-controller-manager, or when something happens.
 func (b *daemonBackoff) mayDelete(set *unstructured.Unstructured, node string, now time.Time) bool {
 	key := daemonFailure{set.GetUID(), fields.Int64(set.Object, 0, "status", "observedGeneration"), node}
 	d := b.failures[key]
@@ -92,7 +92,7 @@ func (b *daemonBackoff) wakeReady(set *unstructured.Unstructured, now time.Time)
 	delete(b.ready, set.GetUID())
 }
 
-// drop forgets what has expired.
+// drop forgets expired failures.
 func (b *daemonBackoff) drop(now time.Time) {
 	for key, d := range b.failures {
 		if d.expired(now) {

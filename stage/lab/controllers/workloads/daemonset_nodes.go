@@ -38,7 +38,7 @@ func affectedByNode(c *reconcile.Cache, ch reconcile.Change) (names []types.Name
 	return names
 }
 
-// sameNode reports whether nothing changed that matters to DaemonSets.
+// sameNode reports whether a change of a Node does not matter to DaemonSets.
 func sameNode(a, b *unstructured.Unstructured) bool {
 	labelsA, labelsB := fields.Map(a.Object, "metadata", "labels"), fields.Map(b.Object, "metadata", "labels")
 	return object.DeepEqual(labelsA, labelsB) && slices.Equal(scheduling.Taints(a), scheduling.Taints(b))

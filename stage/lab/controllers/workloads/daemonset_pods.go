@@ -57,7 +57,7 @@ func (r *daemonRun) newPod(node string) pods.Pod {
 	return p
 }
 
-// daemonPod makes a Pod of the template that tolerates what Pods of DaemonSets do.
+// daemonPod makes a Pod of the template, with the tolerations of Pods of DaemonSets.
 func daemonPod(set *unstructured.Unstructured) pods.Pod {
 	p := pods.FromTemplate(set, podTemplate(set))
 	tolerateDaemonTaints(specOf(p))

@@ -8,8 +8,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/pods"
 )
 
-// pair returns the Pod of the new template on a Node and that of an old one. It is false if there
-// are several of one of them.
+// pair returns the Pod of the new template and the Pod of an old template on a Node. It returns
+// false if the Node has several Pods of either.
 func (r *daemonRun) pair(on []pods.Pod) (updated, old pods.Pod, ok bool) {
 	ok = true
 	for _, p := range on {
@@ -65,10 +65,10 @@ func firstOf[T any](list []T, n int64) []T {
 	return list[:max(0, min(n, int64(len(list))))]
 }
 
-// A daemonSurge is what a rollout with a surge does.
+// A daemonSurge is the plan of a rollout with a surge.
 type daemonSurge struct {
 	surge, available  int64
-	create, mayCreate []string   // Nodes for a new Pod: at once, and for as long as there is a surge left
+	create, mayCreate []string   // Nodes for a new Pod: at once, and while surge is left
 	remove, mayRemove []pods.Pod // old Pods: at once, and for as long as enough others are available
 }
 
@@ -103,7 +103,7 @@ func (r *daemonRun) rollingUpdateWithSurge() error {
 	return r.sync(append(s.create, firstOf(s.mayCreate, s.surge)...), append(s.remove, firstOf(s.mayRemove, s.available-r.desired)...))
 }
 
-// countAvailable counts a Node whose Pod is available, the old one if there are two.
+// countAvailable counts a Node whose Pod is available: the old Pod, if it has two.
 func (r *daemonRun) countAvailable(s *daemonSurge, updated, old pods.Pod) {
 	if old.Unstructured == nil {
 		old = updated
@@ -120,7 +120,7 @@ func (r *daemonRun) replaceSurged(s *daemonSurge, updated, old pods.Pod) {
 	}
 }
 
-// replaceOld says what becomes of a Node that has an old Pod only.
+// replaceOld decides about a Node that has only an old Pod.
 func (r *daemonRun) replaceOld(s *daemonSurge, node string, shouldRun bool, old pods.Pod) {
 	switch available := r.isAvailable(old); {
 	case !shouldRun && available:

@@ -42,7 +42,7 @@ func replicas(name, component string, kind schema.GroupVersionKind) reconcile.Co
 	}
 }
 
-// reconcileReplicas writes into the status what was there before it creates or deletes Pods, as
+// reconcileReplicas counts the Pods for the status before it creates or deletes Pods, as
 // kube-controller-manager does. The changes of the Pods bring the key back.
 func reconcileReplicas(c control.Call, rs *unstructured.Unstructured, t podTracker) (reconcile.Result, error) {
 	n, err := t.count(c, rs)
@@ -88,8 +88,8 @@ func podTemplate(owner *unstructured.Unstructured) map[string]any {
 	return fields.Map(owner.Object, "spec", "template")
 }
 
-// siblings are the ReplicaSets that have the same controller. One without a controller has none, not
-// even itself, so that it does not matter how many of its Pods a Node has.
+// siblings are the ReplicaSets that have the same controller. A ReplicaSet without a controller has
+// no siblings, not even itself. Then it does not matter how many of its Pods a Node has.
 func siblings(c control.Call, rs *unstructured.Unstructured) []*unstructured.Unstructured {
 	if uid := control.ControllerUID(rs); uid != "" {
 		return c.Cache.Owned(rs.GroupVersionKind(), uid)
@@ -126,7 +126,8 @@ func replicasStatus(rs *unstructured.Unstructured, n podCounts, available int64)
 	return status
 }
 
-// replicasConditions has the condition ReplicaFailure while Pods cannot be created or deleted.
+// replicasConditions returns the conditions, with ReplicaFailure while Pods cannot be created or
+// deleted.
 func replicasConditions(rs *unstructured.Unstructured, active int64, failed error, now time.Time) conditions.List {
 	l := conditions.Of(rs)
 	if failed == nil {

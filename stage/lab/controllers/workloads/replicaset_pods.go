@@ -17,7 +17,7 @@ import (
 // podCounts are how many Pods an owner has.
 type podCounts struct {
 	active      int64 // Pods that count as replicas
-	labelled    int64 // of the active ones, those with all labels of the template
+	labelled    int64 // active Pods with all labels of the template
 	ready       int64 // active Pods that are ready
 	waiting     int64 // active Pods that wait for a Node
 	terminating int64 // Pods that are being deleted and are not terminal
@@ -44,7 +44,7 @@ type trackedPods struct {
 	templateLabels map[string]any
 	active         candidates
 	onNode         map[string]int // how many active Pods each Node has
-	counting       bool           // they are being claimed; what others change meanwhile has them claimed again
+	counting       bool           // they are being claimed; a change by others meanwhile causes another claim
 }
 
 func newTrackedPods(owner *unstructured.Unstructured) *trackedPods {
@@ -89,7 +89,7 @@ func (c *candidates) add(p pods.Pod) {
 	c.all = append(c.all, pods.CandidateOf(p))
 }
 
-// remove puts the last one into the place of the one that goes.
+// remove replaces the Pod that goes with the last Pod.
 func (c *candidates) remove(uid types.UID) {
 	i, ok := c.at[uid]
 	if !ok {
@@ -118,7 +118,7 @@ func (t podTracker) count(c control.Call, owner *unstructured.Unstructured) (pod
 	tracked.counting = true
 	t[uid] = tracked
 	claimed, err := pods.ClaimActive(c, owner)
-	if t[uid] != tracked || err != nil { // adoptions take time, and meanwhile there was a change: it brings the key back
+	if t[uid] != tracked || err != nil { // adoptions take time; a change during them brings the key back
 		delete(t, uid)
 		return counted(owner, claimed).podCounts, err
 	}
@@ -126,7 +126,7 @@ func (t podTracker) count(c control.Call, owner *unstructured.Unstructured) (pod
 	return t[uid].podCounts, nil
 }
 
-// counted has the Pods of an owner.
+// counted returns the Pods of an owner.
 func counted(owner *unstructured.Unstructured, claimed []pods.Pod) *trackedPods {
 	tracked := newTrackedPods(owner)
 	for _, p := range claimed {
@@ -145,7 +145,7 @@ func (t podTracker) candidates(owner *unstructured.Unstructured) []*pods.Candida
 }
 
 // onNodes returns how many active Pods of several owners each Node has. An owner that is not
-// tracked is new and has none.
+// tracked is new and has no Pods.
 func (t podTracker) onNodes(owners []*unstructured.Unstructured) map[string]int {
 	sum := map[string]int{}
 	for _, owner := range owners {

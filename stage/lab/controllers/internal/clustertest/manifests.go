@@ -64,5 +64,5 @@ func Kind(name string) schema.GroupVersionKind {
 	panic("unknown kind " + name)
 }
 
-// Bundle returns at least one object of each kind that there is a controller for, as YAML.
+// Bundle returns at least one object of each kind that has a controller, as YAML.
 func Bundle() string { return Manifest("storageclass", "bundle", "daemonset", "job", "cronjob") }

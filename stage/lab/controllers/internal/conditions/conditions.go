@@ -11,7 +11,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
-// A Condition is one entry of status.conditions. The methods that read it may be called on nil.
+// A Condition is one entry of status.conditions. Its read methods accept a nil Condition.
 type Condition map[string]any
 
 // A List is the conditions of an object, in their order. Its methods return a new list and never

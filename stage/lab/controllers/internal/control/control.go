@@ -1,5 +1,5 @@
-// Package control has what all controllers do while they reconcile a key: create, patch and delete
-// objects, write a status, and adopt or release the objects that belong to an owner.
+// Package control has the common work of all controllers that reconcile a key: they create, patch
+// and delete objects, write a status, and adopt or release the objects that belong to an owner.
 package control
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
-// Field managers of what controllers write.
+// Field managers of the writes of controllers.
 const (
 	ControllerManager = "kube-controller-manager"
 	Scheduler         = "kube-scheduler"
@@ -30,7 +30,7 @@ const (
 type Call struct {
 	reconcile.Request
 	Context context.Context
-	Manager string // the field manager of what is written
+	Manager string // the field manager of its writes
 }
 
 // NewCall returns the call of a request, of a controller of kube-controller-manager.
@@ -38,8 +38,8 @@ func NewCall(ctx context.Context, r reconcile.Request) Call {
 	return Call{Request: r, Context: ctx, Manager: ControllerManager}
 }
 
-// OnExisting returns a Controller.Reconcile that calls a function if the object is there. An object
-// that is gone needs nothing: what it owned is garbage-collected.
+// OnExisting returns a Controller.Reconcile that calls a function if the object exists. For an
+// object that is gone there is nothing to do: its dependents are garbage-collected.
 func OnExisting(kind schema.GroupVersionKind, do func(Call, *unstructured.Unstructured) (reconcile.Result, error)) func(context.Context, reconcile.Request) (reconcile.Result, error) {
 	return func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 		obj := r.Cache.Get(kind, r.Name)
@@ -50,7 +50,7 @@ func OnExisting(kind schema.GroupVersionKind, do func(Call, *unstructured.Unstru
 	}
 }
 
-// Timestamp returns the time as objects have it.
+// Timestamp returns the time in the format of objects.
 func (c Call) Timestamp() string { return fields.FormatTime(c.Now) }
 
 // Create creates an object and returns it as stored.
@@ -58,7 +58,8 @@ func (c Call) Create(obj *unstructured.Unstructured) (*unstructured.Unstructured
 	return c.Client.Create(c.Context, obj, metav1.CreateOptions{FieldManager: c.Manager})
 }
 
-// Delete deletes an object if the one of its name still has its uid. One that is gone is no error.
+// Delete deletes an object if the stored object with its name has its uid. A missing object is not
+// an error.
 func (c Call) Delete(obj *unstructured.Unstructured) error { return IgnoreNotFound(c.delete(obj)) }
 
 func (c Call) delete(obj *unstructured.Unstructured) error {
@@ -67,7 +68,7 @@ func (c Call) delete(obj *unstructured.Unstructured) error {
 	return c.Client.Delete(c.Context, obj.GroupVersionKind(), NameOf(obj), o)
 }
 
-// CreatePod creates a Pod of an owner, whose Events say so.
+// CreatePod creates a Pod of an owner, and records an Event of the owner.
 func (c Call) CreatePod(owner, pod *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	created, err := c.Create(pod)
 	if err != nil {
@@ -80,7 +81,8 @@ func (c Call) CreatePod(owner, pod *unstructured.Unstructured) (*unstructured.Un
 	return created, nil
 }
 
-// DeletePod deletes a Pod of an owner, whose Events say so. One that is gone is no error.
+// DeletePod deletes a Pod of an owner, and records an Event of the owner. A missing Pod is not an
+// error.
 func (c Call) DeletePod(owner, pod *unstructured.Unstructured) error {
 	err := c.delete(pod)
 	switch {

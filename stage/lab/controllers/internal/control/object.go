@@ -21,7 +21,7 @@ func NewObject(kind schema.GroupVersionKind, namespace, name string) *unstructur
 	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": k, "metadata": metadata}}
 }
 
-// NewGenerated returns an object of a kind, whose name the cluster generates from that of its
+// NewGenerated returns an object of a kind. The cluster generates its name from the name of its
 // owner.
 func NewGenerated(kind schema.GroupVersionKind, owner *unstructured.Unstructured) *unstructured.Unstructured {
 	obj := NewObject(kind, owner.GetNamespace(), "")
@@ -42,7 +42,7 @@ func NameOf(obj *unstructured.Unstructured) types.NamespacedName {
 	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
-// ControllerRef returns the owner reference of what an owner controls.
+// ControllerRef returns the owner reference for objects that an owner controls.
 func ControllerRef(owner *unstructured.Unstructured) map[string]any {
 	return map[string]any{
 		"apiVersion": owner.GetAPIVersion(), "kind": owner.GetKind(), "name": owner.GetName(), "uid": string(owner.GetUID()),

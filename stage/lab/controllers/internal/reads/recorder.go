@@ -44,13 +44,14 @@ func newRecorder() *recorder {
 	return &recorder{places: map[uintptr]place{}, seen: map[kind]map[string]string{}}
 }
 
-// of returns what was read of a kind.
+// of returns the reads of a kind.
 func (r *recorder) of(k features.Kind) map[string]string {
 	apiVersion, name := schema.GroupVersionKind(k.GroupVersionKind).ToAPIVersionAndKind()
 	return r.seen[kind{apiVersion, name}]
 }
 
-// mostPlaces bounds what the recorder holds. Maps are found again when their object is read next.
+// mostPlaces bounds the memory of the recorder. The recorder finds maps again when their object is
+// read next.
 const mostPlaces = 200_000
 
 // read notes the read of a path below a map.
@@ -114,7 +115,7 @@ func (r *recorder) add(k kind, path string, v any) {
 	}
 }
 
-// reader returns the function of a controller that reads, and the place; "" if it is no controller.
+// reader returns the controller function that reads, and the place; "" outside controllers.
 func reader() string {
 	var pcs [12]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])

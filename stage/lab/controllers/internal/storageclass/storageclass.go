@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// SelectedNode is the annotation by which the scheduler tells a claim on which Node its first
-	// Pod will run.
+	// SelectedNode is the annotation with which the scheduler tells a claim the Node of its first
+	// Pod.
 	SelectedNode = "volume.kubernetes.io/selected-node"
 
 	isDefault = "storageclass.kubernetes.io/is-default-class"
