@@ -49,7 +49,7 @@ func start(log io.Writer) (*plane, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctrllog.SetLogger(logr.Discard()) // of what starts the server
+	ctrllog.SetLogger(logr.Discard()) // of the command that starts the server
 	server, err := controlplane.Start(assets)
 	if err != nil {
 		return nil, err

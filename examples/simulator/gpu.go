@@ -90,7 +90,7 @@ func (l *lab) writeObjects(file string) error {
 	})
 }
 
-// A studyMetric is a metric of the study, which may be measured differently with and without a
+// A studyMetric is a metric of the study, which can be measured differently with and without a
 // queue.
 type studyMetric struct {
 	name, title, caption    string
@@ -163,7 +163,7 @@ func (f studyMetric) table(runs []*lab) report.Table {
 }
 
 // levels is the table of a series. Its numbers are weighted by time; the count of values is
-// omitted, because it means nothing.
+// omitted, because it has no meaning.
 func (f studyMetric) levels(runs []*lab) report.Table {
 	t := f.table(runs)
 	t.Head = slices.Delete(t.Head, 1, 2)

@@ -16,10 +16,10 @@ type entry struct {
 	targets []*workload
 }
 
-// longestPause is that of the scheduler between cycles in which it admits nothing.
+// longestPause is the longest pause of the scheduler between cycles in which it admits nothing.
 const longestPause = 100 * time.Millisecond
 
-// wake has the scheduler run a cycle, unless it is about to.
+// wake makes the scheduler run a cycle, unless one is about to run.
 func (r *run) wake() {
 	if !r.awake {
 		r.awake = true
@@ -91,7 +91,7 @@ func (r *run) nominate() (entries []entry) {
 	return entries
 }
 
-// compareEntries orders those first that do not borrow, then by priority and age.
+// compareEntries puts Workloads first that do not borrow, then orders by priority and age.
 func compareEntries(a, b entry) int {
 	if a.borrows != b.borrows {
 		if b.borrows {

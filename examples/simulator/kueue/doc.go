@@ -10,8 +10,9 @@
 //
 // # What is modelled
 //
-//   - The runner: each set of Workloads is created one after another, at its interval; a Workload
-//     that it sees admitted is finished after its runtime; one that is evicted gives back its quota.
+//   - The runner: each set of Workloads is created one after another, at its interval. When the
+//     runner sees that a Workload is admitted, it finishes the Workload after its runtime. An
+//     evicted Workload gives back its quota.
 //   - Kueue's scheduler: a cycle takes the head of each ClusterQueue (priority, then age) and
 //     decides with a snapshot which of them fit. It admits first the Workloads that do not borrow,
 //     then by priority and age. A Workload that does not fit preempts Workloads of lower priority
@@ -33,8 +34,8 @@
 //
 // # Determinism
 //
-// The seed decides the latencies of requests, and with them the order of what happens. The same
-// Config and Options give the same Result.
+// The seed decides the latencies of requests, and with them the order of events. The same Config
+// and Options give the same Result.
 //
 // # Concurrency
 //

@@ -71,7 +71,7 @@ func (s *coscheduler) reconcile(ctx context.Context, r reconcile.Request) (recon
 type gang struct {
 	group *unstructured.Unstructured
 	pods  []*unstructured.Unstructured
-	least int // how many have to be bound at once
+	least int // the number of Pods to bind at once
 }
 
 // gangs returns the gangs that have enough Pods, in the order in which their groups were created.
@@ -132,8 +132,8 @@ func (s *coscheduler) nodeInfos(c *reconcile.Cache) (infos []*scheduling.NodeInf
 	return infos
 }
 
-// place returns the Nodes of the first Pods of a gang, and adds the Pods to them: none if there is
-// no room for enough of them.
+// place returns the Nodes of the first Pods of a gang, and adds the Pods to them. It returns no
+// Nodes if there is no room for enough Pods.
 func place(g gang, infos []*scheduling.NodeInfo) (names []string) {
 	trial := make([]*scheduling.NodeInfo, len(infos))
 	for i, info := range infos {

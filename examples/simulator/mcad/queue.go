@@ -21,8 +21,8 @@ type QueueOptions struct {
 	// Rest is how long the dispatcher is busy after each dispatch. Default 0: all that fit are
 	// dispatched at once.
 	Rest time.Duration
-	// Before tells which of two AppWrappers that wait comes first. Default: the one that the queue
-	// saw first.
+	// Before reports which of two waiting AppWrappers comes first. Default: the AppWrapper that the
+	// queue saw first.
 	Before func(a, b *unstructured.Unstructured) bool
 }
 
@@ -103,7 +103,7 @@ func (d *dispatcher) head(c *reconcile.Cache) (first *unstructured.Unstructured)
 	return first
 }
 
-// free returns what all Nodes have together, without what is requested by the AppWrappers that were
+// free returns the amounts of all Nodes together, less the requests of the AppWrappers that were
 // dispatched and have not completed.
 func (d *dispatcher) free(c *reconcile.Cache) resources.Amounts {
 	sum := resources.Amounts{}
@@ -135,7 +135,8 @@ func create(ctx context.Context, w transport.Writer, wrapper *unstructured.Unstr
 	return nil
 }
 
-// updateStatus writes the status of an AppWrapper, except for what the dispatcher writes.
+// updateStatus writes the status of an AppWrapper, except for the fields that the dispatcher
+// writes.
 func updateStatus(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	wrapper := r.Cache.Get(wrappers, r.Name)
 	if wrapper == nil {
@@ -190,7 +191,7 @@ func (s *status) summarize(all []*unstructured.Unstructured, now time.Time) {
 	}
 }
 
-// setState sets a state and its condition. The state Pending has none.
+// setState sets a state and its condition. The state Pending has no condition.
 func (s *status) setState(state, reason string, now time.Time) {
 	if state != "Pending" {
 		s.addCondition(state, reason, now)

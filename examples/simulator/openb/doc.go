@@ -5,9 +5,9 @@
 //
 // A device is a GPU; its capacity is 1,000. A Pod asks for no device, for a share of one, or for
 // several whole ones. The arrived share is what all Pods so far asked for, whether they were placed
-// or not, in per cent of all devices. Allocation is what was placed. A fragment is capacity that is
-// idle and that a typical Pod cannot use; Fragmentation is its expected amount for the mix of typical
-// Pods. Both are in per cent of all devices.
+// or not. Allocation is what was placed. A fragment is idle capacity that a typical Pod cannot use;
+// Fragmentation is its expected amount for the mix of typical Pods. All three are in per cent of
+// all devices.
 //
 // # Usage
 //
@@ -21,8 +21,8 @@
 //
 // # Determinism
 //
-// A run depends on the trace, the policy and the seed alone. Seeds are those of math/rand, so that
-// the order of the Pods and of the nodes is that of the published runs with the same seed.
+// A run depends only on the trace, the policy and the seed. It uses math/rand, so that the order of
+// the Pods and of the nodes is the same as in the published run with the same seed.
 //
 // # Concurrency
 //

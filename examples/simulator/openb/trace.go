@@ -26,7 +26,7 @@ type Node struct {
 	DeviceNumber int
 }
 
-// A Request is what a Pod asks for.
+// A Request has the resources that a Pod asks for.
 type Request struct {
 	CPU, Memory  int
 	DeviceNumber int

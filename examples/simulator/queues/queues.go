@@ -29,14 +29,15 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/load"
 )
 
-// A Station has servers, and a queue for each class of customers: the first one is served first,
-// and in each the customer that came first. It must not be used from several goroutines at once.
+// A Station has servers, and a queue for each class of customers. It serves the first class first
+// and, within a class, the customer that came first. It must not be used from several goroutines at
+// once.
 type Station struct {
 	clock  load.Clock
 	free   int
 	queues [][]customer
 	inside int
-	// what Little's law compares
+	// the values that Little's law compares
 	changed       time.Time     // when inside changed last
 	area, sojourn time.Duration // ∫ inside dt, and the time that all customers spent inside
 
@@ -116,11 +117,11 @@ type Model struct {
 	Name    string
 	Servers int               // default 1
 	Service load.Distribution // of mean 1; default exponential
-	Second  float64           // E[S²] of Service; default 2, of the exponential one
+	Second  float64           // E[S²] of Service; default 2, as for the exponential distribution
 	Classes int               // default 1; customers are of each with the same probability
 }
 
-// Models are those of the study.
+// Models are the models of the study.
 func Models() []Model {
 	return []Model{
 		{Name: "M/M/1"},

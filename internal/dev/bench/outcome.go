@@ -12,7 +12,7 @@ import (
 // Now is the current time for both sides.
 var Now = time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
 
-// An Outcome is what a side decides on a case.
+// An Outcome is the decision of a side on a case.
 type Outcome struct {
 	Refused  string         // why the Stages do not compile; then no other field is set
 	Err      string         // why no Stage is played although some match
@@ -20,7 +20,7 @@ type Outcome struct {
 	Stages   []StageOutcome // all Stages of the case that are for the kind of the object
 }
 
-// A StageOutcome is what a side decides about one Stage alone.
+// A StageOutcome is the decision of a side about one Stage alone.
 type StageOutcome struct {
 	Stage   string
 	Match   string // "true", "false", or an error

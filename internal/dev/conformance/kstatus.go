@@ -89,7 +89,7 @@ func checkCompute(c statusCase, want wanted) string {
 	return compare(kstatus.Standard().Compute(obj, now), want)
 }
 
-// compare compares what the case names: always the status, the rest if it is given.
+// compare compares the parts that the case names: always the status, the rest if it is given.
 func compare(got kstatus.Result, want wanted) string {
 	switch {
 	case got.Status != want.Status:

@@ -207,8 +207,8 @@ func (s *scenarioRun) check(at, want string, got *unstructured.Unstructured) {
 	}
 }
 
-// contains reports whether everything in want is in there. A value that must be absent may be
-// empty.
+// contains reports whether everything in want is in there. If a value must be absent, an empty
+// value is accepted.
 func contains(there, want any) bool {
 	switch want := want.(type) {
 	case nil:

@@ -9,9 +9,9 @@
 // are those of the go.mod file there, which pins k8s.io/kubernetes and its 33 staging modules, and
 // therefore must not take part in a go.work.
 //
-// The directory is stagecraft/kubebin/VERSION-HASH in the user's cache directory; the hash is that
-// of the files of this module and the platform. On two cores with empty caches etcd and
-// kube-apiserver take about 200 seconds, the others 70 more; e2e.test takes 450 after them.
+// The directory is stagecraft/kubebin/VERSION-HASH in the user's cache directory; the hash covers
+// the files of this module and the platform. On two cores with empty caches etcd and kube-apiserver
+// take about 200 seconds, the others 70 more; e2e.test takes 450 after them.
 package main
 
 import (
@@ -96,7 +96,7 @@ func run(find bool, names []string) (string, error) {
 	return dir, nil
 }
 
-// key tells builds apart.
+// key identifies a build.
 func key() string {
 	h := sha256.New()
 	for _, text := range []string{goMod, goSum, source, runtime.GOOS, runtime.GOARCH} {

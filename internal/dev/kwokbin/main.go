@@ -1,5 +1,5 @@
-// Command kwokbin builds kwok, the peer that stagecraft is measured and compared with, from the Go
-// module proxy, once, and prints the directory it is in.
+// Command kwokbin builds kwok from the Go module proxy, once, and prints its directory. stagecraft
+// is measured against kwok and compared with it.
 //
 //	go run . [-find]
 //
@@ -8,8 +8,8 @@
 // of kwok together with stagecraft. Here kwok has the libraries that it was released with, and no
 // package of stagecraft.
 //
-// The directory is stagecraft/kwokbin/VERSION-HASH in the user's cache directory; the hash is that
-// of the files of this module and the platform. The build takes a minute or two on two cores.
+// The directory is stagecraft/kwokbin/VERSION-HASH in the user's cache directory; the hash covers
+// the files of this module and the platform. The build takes a minute or two on two cores.
 package main
 
 import (
@@ -61,7 +61,7 @@ func run(find bool) (string, error) {
 	return dir, build(program, version)
 }
 
-// key tells builds apart.
+// key identifies a build.
 func key() string {
 	text := fmt.Sprintf("%q", []string{goMod, goSum, source, runtime.GOOS, runtime.GOARCH})
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))[:12]

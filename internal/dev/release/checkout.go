@@ -34,15 +34,15 @@ func parsePublished(text string) (all []publication) {
 	return all
 }
 
-// versions are those of the sets that are released, such as "core": "v1.2.0". Nothing of the core
+// versions are the versions of the sets to release, such as "core": "v1.2.0". No module of the core
 // requires the lab, so the core can be released alone.
 type versions map[string]string
 
 // releases reports whether a module gets a version.
 func (v versions) releases(m *module) bool { return v[m.set] != "" }
 
-// devVersion is what our modules require of each other between releases; replace lines tell where
-// they are.
+// devVersion is the version that our modules require of each other between releases; replace lines
+// point to the modules.
 const devVersion = "v0.0.0"
 
 // A checkout is the modules of a directory tree, published ones first. It must not be used from
@@ -56,7 +56,7 @@ type checkout struct {
 // A module is one go.mod file and the go.sum file in its directory.
 type module struct {
 	dir string // slash-separated, from the root
-	set string // of the publication; "" for one that is not published
+	set string // of the publication; "" for a module that is not published
 	mod *modfile.File
 	sum []string // lines
 }
@@ -111,7 +111,7 @@ func readModule(root, dir string) (*module, error) {
 	return &module{dir: dir, mod: mod, sum: slices.Collect(strings.Lines(string(sum)))}, nil
 }
 
-// list returns the files that git knows or would add, or all files where there is no git.
+// list returns the files that git knows or would add. Without git it returns all files.
 func list(root string) ([]string, error) {
 	cmd := exec.Command("git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	out, err := cmd.Output()
@@ -195,7 +195,7 @@ func (c *checkout) develop() error {
 	return c.write()
 }
 
-// write writes the go.mod and go.sum files that differ from what is there.
+// write writes the go.mod and go.sum files that differ from the files on disk.
 func (c *checkout) write() error {
 	for _, m := range c.modules {
 		for name, data := range m.texts() {

@@ -61,7 +61,7 @@ func positivePrecedence(f fieldOf) {
 	}
 }
 
-// subjectOfKind requires what the kind of a subject asks for, and nothing else.
+// subjectOfKind requires the field that the kind of a subject needs, and no other field.
 func subjectOfKind(f fieldOf) {
 	kind := text(f.within["kind"])
 	fields := []string{"serviceAccount", "user", "group"}

@@ -46,7 +46,7 @@ type options struct {
 }
 
 func main() {
-	log.SetLogger(logr.Discard()) // what envtest says
+	log.SetLogger(logr.Discard()) // the output of envtest
 	o, err := parse(os.Args[1:])
 	if err == nil {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -164,9 +164,9 @@ func measureAll(ctx context.Context, o options, plane *controlplane.Plane, progr
 }
 
 // orderForRound returns the order of the programs in a round. Each pair of rounds begins with
-// another program, and the second round of a pair has the reverse order, because a server gets
-// slower with age and what one program leaves slows the next. Six rounds of three programs have all
-// orders.
+// another program, and the second round of a pair has the reverse order. This is because a server
+// gets slower with age, and the remains of one program slow down the next. Six rounds of three
+// programs have all orders.
 func orderForRound(programs []program, round int) []program {
 	first := round / 2 % len(programs)
 	order := slices.Concat(programs[first:], programs[:first])

@@ -89,7 +89,7 @@ func (r *runner) runAll(ctx context.Context, names []string) map[string]expected
 }
 
 func (r *runner) runOne(ctx context.Context, name string) expected.Result {
-	const margin = time.Minute // for what a test does when its time is over
+	const margin = time.Minute // time for the clean-up of a test that has timed out
 	ctx, cancel := context.WithTimeout(ctx, r.options.timeout+margin)
 	defer cancel()
 	start := time.Now()

@@ -43,7 +43,7 @@ func main() {
 
 type options struct{ requests, clients, pods, watchers int }
 
-// A server is what is measured.
+// A server is a measured server.
 type server struct {
 	name      string
 	config    *rest.Config

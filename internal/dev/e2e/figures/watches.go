@@ -24,7 +24,7 @@ const (
 	connected = 50  // watchers per connection
 )
 
-// watches prints what watchers of many Pods cost, and how late they learn of a change.
+// watches prints the cost of watchers of many Pods, and the delay of a change.
 func watches(ctx context.Context, o options, servers ...server) error {
 	for _, s := range servers {
 		if err := s.watched(ctx, o); err != nil {

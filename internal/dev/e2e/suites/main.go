@@ -47,7 +47,7 @@ type options struct {
 
 func main() {
 	log.SetLogger(logr.Discard())
-	klog.SetLogger(logr.Discard()) // it tells of each request that a webhook refuses
+	klog.SetLogger(logr.Discard()) // it reports each request that a webhook refuses
 	var o options
 	flag.StringVar(&o.suite, "suite", "controller-runtime", "one of "+strings.Join(names(), ", "))
 	flag.StringVar(&o.only, "only", "", "run only packages whose directory a `regexp` matches; others stay as listed")

@@ -67,7 +67,7 @@ func readResults(pkg string, output []byte, file string) (map[string]expected.Re
 	return results, nil
 }
 
-// outputOf returns what a test has written.
+// outputOf returns the output of a test.
 func outputOf(output []byte, test string) []byte {
 	_, after, _ := bytes.Cut(output, []byte("=== RUN   "+test+"\n"))
 	of, _, _ := bytes.Cut(after, []byte("=== RUN   "))
@@ -79,7 +79,7 @@ var states = map[string]expected.State{"passed": expected.Pass, "skipped": expec
 func (r report) addTo(results map[string]expected.Result, pkg string) {
 	for _, s := range r.SpecReports {
 		isTest := s.LeafNodeType == "It"
-		if s.State == "pending" || !isTest && s.State != "failed" { // what comes before and after all tests counts if it fails
+		if s.State == "pending" || !isTest && s.State != "failed" { // setup and clean-up of all tests count if they fail
 			continue
 		}
 		if !isTest {

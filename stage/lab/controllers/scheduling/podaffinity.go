@@ -72,7 +72,7 @@ func readAffinityTerm(namespace string, labels, m map[string]any) affinityTerm {
 	return t
 }
 
-// sameLabels requires the values that labels have for the keys in a field.
+// sameLabels requires the label values for the keys in a field.
 func sameLabels(m map[string]any, field, operator string, labels map[string]any) (all []requirement) {
 	keys, _ := object.Strings(m, field)
 	for _, key := range keys {
@@ -88,7 +88,7 @@ func (t *affinityTerm) matches(p *PodInfo, namespaceLabels map[string]any) bool 
 	return (slices.Contains(t.namespaces, p.namespace) || t.namespaceSelector.matches(namespaceLabels)) && t.selector.matches(p.labels)
 }
 
-// withNamespaces returns the terms with the namespaces that their namespaceSelectors select.
+// withNamespaces returns the terms with the namespaces selected by their namespaceSelectors.
 func withNamespaces(cache *reconcile.Cache, terms []affinityTerm) []affinityTerm {
 	named := slices.Clone(terms)
 	for i := range named {
@@ -107,7 +107,7 @@ func withNamespaces(cache *reconcile.Cache, terms []affinityTerm) []affinityTerm
 	return named
 }
 
-// namespaceLabels returns the labels of a namespace, with the one that the API server adds.
+// namespaceLabels returns the labels of a namespace, with the label that the API server adds.
 func namespaceLabels(cache *reconcile.Cache, name string) map[string]any {
 	namespace := cache.Get(kinds.Namespace, types.NamespacedName{Name: name})
 	if namespace == nil {

@@ -42,7 +42,7 @@ func (d *Data) link() {
 	}
 }
 
-// fill returns an object of the type with what is missing in it.
+// fill returns an object of the type with its defaults.
 func (t *Type) fill(obj, before map[string]any) map[string]any {
 	if before != nil && Same(obj, before) {
 		return obj
@@ -139,7 +139,7 @@ func (f child) values(m map[string]any) map[string]any {
 // A copied map is copied when it is changed for the first time.
 type copied struct {
 	from, to map[string]any
-	before   map[string]any // what is stored, nil if it is new
+	before   map[string]any // the stored object; nil if the object is new
 }
 
 func (c *copied) now() map[string]any {

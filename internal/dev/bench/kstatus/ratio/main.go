@@ -98,7 +98,7 @@ func prepare(obj *unstructured.Unstructured, do side, round time.Duration) *timi
 	for t.again() < round {
 		t.times *= 2
 	}
-	t.best = 0 // what was too short to leave garbage does not count
+	t.best = 0 // a run too short to leave garbage does not count
 	t.allocs = testing.AllocsPerRun(100, t.play)
 	return t
 }

@@ -1,7 +1,7 @@
 // Gentypes writes the types of package managedfields, from the OpenAPI of kube-apiserver as it was
 // recorded, and from the Go types of k8s.io/api. Its arguments are the recording and the file to write.
 //
-// The rules are those of k8s.io/kube-openapi/pkg/schemaconv; structured-merge-diff says which
+// It follows the rules of k8s.io/kube-openapi/pkg/schemaconv. structured-merge-diff says which
 // fields Go types always have.
 package main
 
@@ -52,7 +52,7 @@ func read(file string) (schemas map[string]openapi, err error) {
 	return schemas, json.NewDecoder(r).Decode(&schemas)
 }
 
-// openapi is what is read of a schema.
+// openapi is the part of a schema that is read.
 type openapi struct {
 	Ref        string             `json:"$ref"`
 	AllOf      []openapi          `json:"allOf"`
@@ -84,7 +84,7 @@ func (s openapi) name() string {
 	return strings.TrimPrefix(s.Ref, "#/components/schemas/")
 }
 
-// listKeys are the keys of a list that merges; none for a set.
+// listKeys are the keys of a list that merges; a set has no keys.
 func (s openapi) listKeys() (keys []string, merges bool) {
 	switch {
 	case s.Items == nil:
@@ -235,7 +235,7 @@ func (t *types) isMap(s openapi) bool {
 	return s.Values != nil || s.Type == "object" || t.schemas[s.name()].Type == "object"
 }
 
-// ref says of what type a value is.
+// ref names the type of a value.
 func (t *types) ref(s openapi) string {
 	named := t.schemas[s.name()]
 	keys, merges := s.listKeys()

@@ -1,4 +1,4 @@
-// Package newest hunts an operator for a time, seed after seed, and collects what is found.
+// Package newest hunts an operator for a time, seed after seed, and collects the findings.
 package newest
 
 import (

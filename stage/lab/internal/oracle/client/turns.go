@@ -38,7 +38,7 @@ func (t *turns) wait(text string) {
 	}
 }
 
-// take removes a turn if it is the next, and there was none at this instant.
+// take removes a turn if it is the next one, and no other turn was taken at this instant.
 func (t *turns) take(own turn) bool {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()

@@ -1,8 +1,8 @@
-// Package kubelet plays random Pods with the container runtime manager of the kubelet of Kubernetes
-// (pkg/kubelet/kuberuntime), on a runtime that fakes containers, in virtual time in a
-// testing/synctest bubble, and with ours, and compares when containers start and end, with which
-// codes, when images are pulled, and the texts of Events. It also has the kubelet say phase and
-// conditions for the containers of each status that ours writes. More Pods:
+// Package kubelet plays random Pods twice, in virtual time: with the container runtime manager of
+// the kubelet of Kubernetes (pkg/kubelet/kuberuntime), in a testing/synctest bubble and on a
+// runtime that fakes containers, and with our kubelet. It compares when containers start and end,
+// with which codes, when images are pulled, and the texts of Events. The kubelet also computes the
+// phase and conditions for the container statuses that our kubelet writes. More Pods:
 //
 //	make oracle-kubelet SCENARIOS=10000
 //
