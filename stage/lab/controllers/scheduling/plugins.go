@@ -41,8 +41,8 @@ type FilterPlugin interface {
 	Filter(*Cycle, *NodeInfo) Status
 }
 
-// The scheduler calls a PostFilterPlugin for a Pod that fits on no Node, for example to preempt
-// other Pods. The first plugin that finds a Node decides.
+// A PostFilterPlugin is called for a Pod that fits on no Node, for example to preempt other Pods.
+// The first plugin that finds a Node decides.
 type PostFilterPlugin interface {
 	Plugin
 	PostFilter(*Cycle) PostFilterResult
