@@ -215,7 +215,7 @@ func protobufPod(t *testing.T, more string) []byte {
 func TestFieldsOfLaterVersionsAreNotLost(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(*kube.Cluster) (*unstructured.Unstructured, error)
-		want []string // methods and what they accept
+		want []string // methods and the content types that they accept
 	}{
 		"get": {
 			func(c *kube.Cluster) (*unstructured.Unstructured, error) { return c.Get(t.Context(), pods, web) },
@@ -267,7 +267,7 @@ func TestFieldsOfLaterVersionsAreNotLost(t *testing.T) {
 	}
 }
 
-// ofPods are the requests for Pods: their methods, and what they accept.
+// ofPods are the requests for Pods: their methods, and the content types that they accept.
 func (s *server) ofPods() (requests []string) {
 	for _, r := range s.requests {
 		if strings.Contains(r.URL.Path, "/pods") {

@@ -25,7 +25,7 @@ var screenshot = flag.String("screenshot", "", "write what the page of -study gp
 //go:embed look.js
 var look string
 
-// findings are what look.js returns.
+// findings is the result of look.js.
 type findings struct {
 	Faults []string `json:"faults"`
 	Charts int      `json:"charts"`
@@ -33,7 +33,7 @@ type findings struct {
 	Page   string   `json:"page"` // the background color
 }
 
-// A study is the flags of a command, and what its page has.
+// A study is the flags of a command, and the content of its page.
 type study struct {
 	flags          string
 	charts, tables int
@@ -101,7 +101,7 @@ func build(t *testing.T) string {
 	return file
 }
 
-// A browser has no window and one tab. It keeps what went wrong there.
+// A browser has no window and one tab. It keeps the errors of its page.
 type browser struct {
 	ctx   context.Context
 	mu    sync.Mutex
@@ -148,7 +148,7 @@ func (b *browser) hear(event any) {
 	}
 }
 
-// errors are those since the last call.
+// errors are the errors since the last call.
 func (b *browser) errors() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestScores computes scores by hand, of an idle node, one with a Pod that has a share, and one with
-// a Pod that has a whole device.
+// TestScores computes scores by hand: of an idle node, a node with a Pod that has a share, and a
+// node with a Pod that has a whole device.
 func TestScores(t *testing.T) {
 	share, half, whole, none := Request{CPU: 4000, DeviceNumber: 1, Share: 300}, Request{CPU: 4000, DeviceNumber: 1, Share: 500}, Request{CPU: 4000, DeviceNumber: 1, Share: 1000}, Request{CPU: 4000}
 	c := &cluster{typical: []typical{{half, 0.5}, {whole, 0.25}, {none, 0.25}}, usable: map[string][]bool{"T4": {true, true, true}}}

@@ -257,8 +257,8 @@ func TestAnswersThatComeTooLateAreNone(t *testing.T) {
 }
 
 // TestNoObjectHasTwoOwnersWhateverHappens lets processes die, leave, freeze and lose their
-// connections at random. All the while no object has two owners, and when the troubles end each has
-// one.
+// connections at random. At no time does an object have two owners. When the troubles end, each
+// object has one owner.
 func TestNoObjectHasTwoOwnersWhateverHappens(t *testing.T) {
 	for seed := range uint64(16) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {

@@ -186,7 +186,7 @@ func TestNoTransitionIsLostOrPlayedTwice(t *testing.T) {
 	}
 }
 
-// happen does something to one process, or adds one.
+// happen causes a random trouble for one process, or adds a process.
 func (g *processGroup) happen(random *rand.Rand, i int) {
 	identities := g.names()
 	name := identities[random.IntN(len(identities))]
@@ -214,7 +214,7 @@ func (g *processGroup) happen(random *rand.Rand, i int) {
 	}
 }
 
-// finish ends all troubles and looks at what has become of the Pods.
+// finish ends all troubles and checks the Pods.
 func (g *processGroup) finish() {
 	for _, a := range g.processes {
 		a.wire.trouble((*link).heal)

@@ -129,8 +129,8 @@ func databaseOf(owner *unstructured.Unstructured, name types.NamespacedName) *un
 	return obj
 }
 
-// TestOperatorThatReplacesFailedObjectsRecovers plays an operator that replaces what failed, for 50
-// objects and six seeds.
+// TestOperatorThatReplacesFailedObjectsRecovers plays an operator that replaces failed objects, for
+// 50 objects and six seeds.
 func TestOperatorThatReplacesFailedObjectsRecovers(t *testing.T) {
 	total := 0
 	for seed := range uint64(6) {

@@ -48,7 +48,7 @@ func TestAPodThatComesBackMayBeLucky(t *testing.T) {
 	}
 }
 
-// TestFaultsAreToldOnce: a controller's error is in what it was about already.
+// TestFaultsAreToldOnce: the report of an object has its controller's error, which is not repeated.
 func TestFaultsAreToldOnce(t *testing.T) {
 	said := failure(t, labtest.Options{}, func(lab *labtest.Lab) {
 		lab.Apply(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {app: a}},

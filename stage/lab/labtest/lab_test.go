@@ -36,7 +36,7 @@ func (r *recorder) Fatalf(format string, args ...any) {
 	goruntime.Goexit()
 }
 
-// failure returns what a test that does something in a lab fails with.
+// failure returns the message with which a test fails when it does something in a lab.
 func failure(t *testing.T, o labtest.Options, do func(*labtest.Lab)) string {
 	t.Helper()
 	r, done := &recorder{}, make(chan struct{})

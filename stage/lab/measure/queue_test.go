@@ -68,8 +68,8 @@ func erlangC(c int, a float64) float64 {
 	return term / (sum + term)
 }
 
-// interval is the mean of a sequence and the half width of its 99 % confidence interval, by the
-// means of 20 batches: what follows each other is not independent.
+// interval is the mean of a sequence and the half width of its 99 % confidence interval. It uses
+// the means of 20 batches, because neighboring values are not independent.
 func interval(values []float64) (mean, half float64) {
 	const batches, t99 = 20, 2.861 // Student's t with 19 degrees of freedom
 	var means []float64

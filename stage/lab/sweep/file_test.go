@@ -81,8 +81,8 @@ func TestTwoProcesses(t *testing.T) {
 
 const good = `{"study":"known 1","parameters":{"mean":"10","policy":"fifo"},"seed":1,"metric":"time","value":1}` + "\n"
 
-// TestFilesThatAreRefused reads what was not written by this study: the error has the line, nothing
-// is run, and the file stays.
+// TestFilesThatAreRefused reads files that this study did not write. The error has the line, no run
+// is started, and the file stays.
 func TestFilesThatAreRefused(t *testing.T) {
 	replace := func(old, text string) string { return good + strings.Replace(good, old, text, 1) }
 	for want, text := range map[string]string{
@@ -129,7 +129,7 @@ func TestALineThatIsCutOffIsNotMerged(t *testing.T) {
 	require.EqualError(t, err, name+":2: the line is cut off: start the sweep that wrote it again")
 }
 
-// A run that is not what the file says was run with something else than its parameters and seed.
+// A run whose values differ from the file depends on more than its parameters and seed.
 func TestRunsThatDependOnSomethingElse(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.jsonl")
 	require.NoError(t, os.WriteFile(name, []byte(good), 0o644)) // the other metric is missing

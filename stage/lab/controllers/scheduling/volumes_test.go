@@ -96,7 +96,7 @@ func TestAClaimForOnePodIsTakenOver(t *testing.T) {
 	require.Equal(t, "node-000", c.Field("Pod", "urgent", "spec", "nodeName"))
 }
 
-// TestClaimsGoWhereThereIsRoom: for a driver that tells its capacity.
+// TestClaimsGoWhereThereIsRoom is about a driver that reports its capacity.
 func TestClaimsGoWhereThereIsRoom(t *testing.T) {
 	c := clustertest.New(t, clustertest.Options{Nodes: 2})
 	c.Load(`

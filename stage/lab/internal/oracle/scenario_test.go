@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A scenario is a cluster and what happens in it. Kubelets renew their Leases every ten seconds.
+// A scenario is a cluster and the changes in it. Kubelets renew their Leases every ten seconds.
 type scenario struct {
 	nodes  []nodeSpec
 	pods   []podSpec

@@ -26,7 +26,7 @@ type world interface {
 	deleteAutoscaler(name string)
 }
 
-// A step is something that happens at a time that is not that of a look at an autoscaler.
+// A step is an action at a time at which no autoscaler is looked at.
 type step struct {
 	at time.Duration
 	do func(*play)
@@ -39,14 +39,14 @@ type scenario struct {
 	replicas int32         // at first
 }
 
-// A play is a scenario in a world, with the Pods as they are and what is measured.
+// A play is a scenario in a world, with the present Pods and measurements.
 type play struct {
 	world
 	pods    map[string]*corev1.Pod
 	metrics measured
 }
 
-// measured is what the metrics APIs answer, in thousandths.
+// measured are the answers of the metrics APIs, in thousandths.
 type measured struct {
 	pods             map[string]sample // of any metric of Pods, by the name of the Pod
 	total            []int64           // of an object (the first), or an external metric
@@ -115,7 +115,7 @@ func (s *scenario) addRare(r *rand.Rand, after time.Duration) {
 	s.add(time.Duration(20+r.IntN(60))*time.Second, func(p *play) { p.deleteAutoscaler("other") })
 }
 
-// podDraws draws what becomes of Pods, which depends on how many there are then.
+// podDraws draws changes of Pods, which depend on the number of Pods at that time.
 type podDraws struct{ *rand.Rand }
 
 type podDraw struct {

@@ -15,8 +15,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// plain are the kinds that hold data for people and programs: nothing in a control plane acts on
-// them but as the kinds that refer to them say.
+// plain are the kinds that hold data for users and programs. No part of a control plane acts on
+// them, except as referring kinds say.
 var plain = []string{"ConfigMap", "Secret", "Event", "Lease", "Endpoints", "EndpointSlice", "ServiceAccount", "PodTemplate", "ControllerRevision", "IPAddress"}
 
 // TestEveryFieldHasARow walks the Go types of the kinds in the table. A field has its own row, or a
@@ -39,8 +39,7 @@ func TestEveryFieldHasARow(t *testing.T) {
 	}
 }
 
-// isOlder reports whether a row is for a field of another minor of Kubernetes than that of this
-// module.
+// isOlder reports whether a row is for a field of a different minor version of Kubernetes.
 func isOlder(path string) bool {
 	return slices.Contains([]string{"spec.schedulingGroup", "spec.workloadRef", "spec.scheduling", "spec.jobTemplate.spec.scheduling", "spec.podPreemptionPolicy", "spec.preventPodSchedulingIfMissing"}, path)
 }

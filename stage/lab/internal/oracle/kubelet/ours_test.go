@@ -107,7 +107,7 @@ func (w *ours) ended(name string, n int32, e *corev1.ContainerStateTerminated) {
 	w.history.add(e.FinishedAt.Time, fmt.Sprintf("%s/%d exits with %d", name, n, e.ExitCode))
 }
 
-// judge has the kubelet say phase and conditions for the containers of the status.
+// judge makes the kubelet compute phase and conditions for the containers of the status.
 func (w *ours) judge() {
 	pod := w.typed()
 	now := pod.Status

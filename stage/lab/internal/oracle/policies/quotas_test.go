@@ -49,7 +49,7 @@ func theirQuotas(w world, cs kubernetes.Interface, f informers.SharedInformerFac
 
 func fiveMinutes() time.Duration { return 5 * time.Minute }
 
-// countable is what a server says of what it serves.
+// countable is the server's description of its resources.
 func countable() ([]*metav1.APIResourceList, error) {
 	var lists []*metav1.APIResourceList
 	for gv, names := range map[string][]string{

@@ -9,10 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A knownDifference is one that is meant to be, or that has no meaning.
+// A knownDifference is an intended difference, or one without meaning.
 type knownDifference struct {
 	why string
-	// seed is that of a scenario that meets it, as draw makes it; 0 if only many meet it surely.
+	// seed is the seed of a scenario that shows the difference, as draw makes it; 0 if only many
+	// scenarios certainly show it.
 	seed uint64
 	draw func(seed uint64) scenario
 	// without returns both histories without it.
@@ -85,7 +86,7 @@ func untilImageCountsAreOld(want, got *history) (*history, *history) {
 	return want, got
 }
 
-// filtered returns a history with those attempts for which keep is true.
+// filtered returns a history with the attempts for which keep returns true.
 func (h *history) filtered(keep func(i int, a attempt) bool) *history {
 	f := &history{changes: h.changes}
 	for i, a := range h.attempts {

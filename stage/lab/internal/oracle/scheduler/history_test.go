@@ -58,7 +58,7 @@ func (h *history) end(pod, outcome string) {
 	}
 }
 
-// note notes the state of a Pod, if it is a new one.
+// note records the state of a Pod, if it is new.
 func (h *history) note(at time.Duration, pod, state string) {
 	if h.last[pod] != state {
 		h.last[pod] = state

@@ -159,7 +159,7 @@ func difference(want, got *history) (string, time.Duration) {
 	return "", 0
 }
 
-// differentScores says which scores differ. A plugin that has nothing to say scores 0 in theirs.
+// differentScores says which scores differ. In theirs, a plugin that does not apply scores 0.
 func differentScores(want, got attempt) string {
 	for plugin, scores := range want.scores {
 		for node, score := range scores {

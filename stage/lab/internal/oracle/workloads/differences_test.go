@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// ignore removes from an object what is never the same: the versions of other objects.
+// ignore removes the versions of other objects from an object, which are never the same.
 func ignore(u *unstructured.Unstructured) {
 	active, _, _ := unstructured.NestedSlice(u.Object, "status", "active")
 	for _, ref := range active {
@@ -22,9 +22,9 @@ func ignore(u *unstructured.Unstructured) {
 // microseconds.
 var uncounted = map[string]bool{"SawCompletedJob": true, "JobAlreadyActive": true, "FailedCreate": true}
 
-// combinedPrefix begins the message of an Event that stands for similar ones. Which of more than ten that
-// goroutines record at one instant these are is left to chance, so that Events of the object with that
-// type and reason are no longer compared.
+// combinedPrefix begins the message of an Event that combines similar ones. If goroutines record
+// more than ten at one instant, chance decides which of them are combined. Events of the object
+// with that type and reason are then no longer compared.
 const combinedPrefix = "(combined from similar events): "
 
 // subject returns the object, type and reason of an Event as [history.summary] has it.

@@ -40,7 +40,7 @@ func TestScenarios(t *testing.T) {
 	t.Logf("%d scenarios, %d differ, %d undecided", *scenarios, different, chance)
 }
 
-// minimal leaves out what can be left out of a scenario in which the controllers differ.
+// minimal shrinks a scenario in which the controllers differ as far as possible.
 func minimal(t *testing.T, s scenario, found string) (scenario, string) {
 	for _, smaller := range s.shrink() {
 		if found := differ(t, smaller); found != "" {

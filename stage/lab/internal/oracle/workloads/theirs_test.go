@@ -102,7 +102,7 @@ type translation struct {
 	count map[string]int
 }
 
-// request translates what is sent. The hash of an object that is new is one that ours has at that
+// request translates a request. The hash of a new object becomes the hash that ours has at that
 // place.
 func (tr *translation) request(body []byte) []byte {
 	tr.mutex.Lock()
