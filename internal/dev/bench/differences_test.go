@@ -29,8 +29,7 @@ type situation struct {
 	mismatch
 	Case
 	kwokSays Outcome
-	// explained reports whether some difference applies to another disagreement, where one hides
-	// it.
+	// explained reports whether some difference applies to another disagreement that hides this one.
 	explained func(situation) bool
 }
 

@@ -68,7 +68,7 @@ func (g *generator) expression() any {
 	return e
 }
 
-// from makes an expression for a value, mostly that of an annotation.
+// from makes an expression for a value, mostly the value of an annotation.
 func (g *generator) from(annotation string) map[string]any {
 	path := g.jqPath([]any{"metadata", "annotations", annotation})
 	jq := pick(g, path, path, path, ".metadata.deletionTimestamp", ".spec.duration", ".spec.containers[0].args[1]", ".spec.weight", `.spec.duration // "2s"`,

@@ -135,7 +135,7 @@ func columnLines(t *testing.T, columns map[string][]metav1.TableColumnDefinition
 	return []byte("{\n" + strings.Join(lines, ",\n") + "\n}\n")
 }
 
-// isCustomGroup reports whether a group is one that other tests define.
+// isCustomGroup reports whether other tests define a group.
 func isCustomGroup(group string) bool {
 	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
 }

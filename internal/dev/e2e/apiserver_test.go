@@ -23,8 +23,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// TestContractOverHTTP runs on the server in memory, through client-go, what package stage/memory
-// runs on itself and TestContract on a kube-apiserver.
+// TestContractOverHTTP runs the scenarios of package contract on the server in memory, through
+// client-go. Package stage/memory runs them directly, and TestContract on a kube-apiserver.
 func TestContractOverHTTP(t *testing.T) {
 	contract.Run(t, func(t *testing.T) contract.Server {
 		c := memory.New(memory.Options{RequireNamespaces: true, RequireOwners: true})
@@ -199,11 +199,11 @@ func (a httpAnswer) comparable(t *testing.T, how string) string {
 	return string(text)
 }
 
-// dropTimes removes what differs from server to server from an object or a list, and nulls.
+// dropTimes removes fields that differ between servers from an object or a list, and nulls.
 func dropTimes(v any) {
 	switch v := v.(type) {
 	case map[string]any:
-		if v["continue"] == "" { // lists of custom objects have it there
+		if v["continue"] == "" { // lists of custom objects have the kind there
 			delete(v, "continue")
 		}
 		for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "lastTransitionTime"} {
@@ -236,7 +236,7 @@ func dropEntryTimes(entries []any) {
 	slices.SortFunc(entries, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 }
 
-// sortCauses puts the causes of a refusal, which kube-apiserver finds in no order, into one.
+// sortCauses sorts the causes of a refusal, which kube-apiserver returns in any order.
 func sortCauses(status, details map[string]any) {
 	causes, _ := details["causes"].([]any)
 	for _, c := range causes {

@@ -62,7 +62,7 @@ func (m requestCounter) add(resource string, n int) {
 	m.most[resource] = max(m.most[resource], m.open[resource])
 }
 
-// A closing body tells when it is closed.
+// A closing body reports its close.
 type closing struct {
 	io.ReadCloser
 	closed func()
@@ -73,7 +73,7 @@ func (c closing) Close() error {
 	return c.ReadCloser.Close()
 }
 
-// newManager returns a manager that serves nothing, and a meter of it.
+// newManager returns a manager that serves nothing, and a meter of its requests.
 func newManager(t *testing.T, config *rest.Config, o manager.Options) (manager.Manager, requestCounter) {
 	t.Helper()
 	m := requestCounter{mu: &sync.Mutex{}, open: map[string]int{}, most: map[string]int{}}
@@ -262,8 +262,8 @@ func TestManagersHandOver(t *testing.T) {
 	require.Equal(t, map[string]int{"next pod-ready 2": 1}, lives[1-first].played, "what the first has done is not done again")
 }
 
-// TestReconcilerInAController plays Pods in a reconcile loop, once by reads of the server and once
-// by those of the cache, which are often stale after writes.
+// TestReconcilerInAController plays Pods in a reconcile loop, once with reads of the server and
+// once with reads of the cache, which are often stale after writes.
 func TestReconcilerInAController(t *testing.T) {
 	t.Parallel()
 	for _, namespace := range []string{"reconcile-live", "reconcile-cached"} {

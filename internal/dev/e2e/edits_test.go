@@ -12,7 +12,7 @@ import (
 // An edit changes one field of an object.
 type edit struct {
 	path  []any // names of fields and indices of lists
-	value any   // what stands there afterwards: a value, missing or twice
+	value any   // the new content: a value, missing or twice
 }
 
 // What an edit makes of a field, in addition to a value.

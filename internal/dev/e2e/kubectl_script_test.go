@@ -131,7 +131,7 @@ func serveLab(t *testing.T, o labtest.Options) kubectlUser {
 	return kubectlUser{plane.Program("kubectl"), file, home}
 }
 
-// run runs a line of the script, and returns what it prints, masked, and its exit code.
+// run runs a line of the script. It returns the output, masked, and the exit code.
 func (u kubectlUser) run(t *testing.T, line string) string {
 	t.Helper()
 	command := strings.TrimLeft(line, "~? ")
@@ -152,7 +152,7 @@ func (u kubectlUser) run(t *testing.T, line string) string {
 	return fmt.Sprintf("%s\nexit %d", masked(out.String(), line[0]), code)
 }
 
-// masks replace what differs from run to run.
+// masks replace texts that differ between runs.
 var masks = []struct {
 	pattern *regexp.Regexp
 	by      string

@@ -237,9 +237,9 @@ func TestPodsGoWithinTheirGrace(t *testing.T) {
 	require.Greater(t, slices.Max(moments)-slices.Min(moments), 3*time.Second)
 }
 
-// TestWorkloads has the real controllers and scheduler, and presets in place of kubelet and
-// provisioner: a StatefulSet with volumes scales up and down, a DaemonSet covers the Nodes, a Job
-// completes, and all of it goes with its namespace.
+// TestWorkloads has the real controllers and scheduler, and presets that replace kubelet and
+// provisioner. A StatefulSet with volumes scales up and down, a DaemonSet covers the Nodes, a Job
+// completes, and all objects are deleted with their namespace.
 func TestWorkloads(t *testing.T) {
 	t.Parallel()
 	p := ownPlane(t)
@@ -286,7 +286,7 @@ func TestWorkloads(t *testing.T) {
 	})
 }
 
-// workloads are those of the namespace work.
+// workloads are the workloads of the namespace work.
 type workloads struct{ plane *controlplane.Plane }
 
 // waitColumn waits until kubectl prints the wanted values of a column of a resource.

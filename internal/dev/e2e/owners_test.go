@@ -23,7 +23,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// ownedManifests are what a user creates. Their controllers create all else.
+// ownedManifests are the objects that a user creates. Their controllers create all others.
 const ownedManifests = `
 {apiVersion: v1, kind: Service, metadata: {name: all, labels: {of: user}}, spec: {selector: {app: a}, ports: [{port: 80}]}}
 ---
@@ -46,7 +46,8 @@ const ownedManifests = `
 {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b}, spec: {minAvailable: 1, selector: {matchLabels: {app: a}}}}
 `
 
-// ownedResources are what is compared, and what there is when the controllers are done.
+// ownedResources are the compared resources, and the number of objects when the controllers have
+// finished.
 var ownedResources = map[schema.GroupVersionResource]int{
 	{Version: "v1", Resource: "pods"}:                                      6,
 	{Version: "v1", Resource: "services"}:                                  2,
@@ -121,7 +122,7 @@ func ownersOf(t *testing.T, config *rest.Config, namespace string) map[string]st
 	return found
 }
 
-// nameOfOwned is a name without what is generated.
+// nameOfOwned is a name without its generated part.
 func nameOfOwned(u *unstructured.Unstructured) string {
 	owners := u.GetOwnerReferences()
 	if len(owners) == 0 {
@@ -133,7 +134,7 @@ func nameOfOwned(u *unstructured.Unstructured) string {
 
 var uidInKey = regexp.MustCompile(`k:\{\\"uid\\":\\"[^}]*\}`)
 
-// ownersText is what kube-controller-manager owns of an object.
+// ownersText lists the fields of an object that kube-controller-manager owns.
 func ownersText(t *testing.T, u *unstructured.Unstructured) string {
 	var lines []string
 	for _, e := range u.GetManagedFields() {

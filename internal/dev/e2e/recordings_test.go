@@ -32,7 +32,7 @@ var (
 // recordings is where they are kept: package stage/lab/controllers is compared with them.
 const recordings = "../../../stage/lab/controllers/testdata/recordings"
 
-// TestRecordings plays every script on the real controllers and compares what they write with the
+// TestRecordings plays every script on the real controllers and compares their writes with the
 // recording.
 func TestRecordings(t *testing.T) {
 	if !*record && !*replay {

@@ -33,7 +33,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// A serviceAccount is a user with the roles of some files, and what it asked the server for.
+// A serviceAccount is a user with the roles of some files, and its requests to the server.
 type serviceAccount struct {
 	name    string
 	config  *rest.Config
@@ -72,7 +72,7 @@ func newServiceAccount(t *testing.T, name string, files ...string) *serviceAccou
 	return s
 }
 
-// bind creates a role, if it is not there, and its binding.
+// bind creates a role, if it does not exist, and its binding.
 func (s *serviceAccount) bind(t *testing.T, admin *kube.Cluster, role *unstructured.Unstructured) {
 	t.Helper()
 	s.grant(role)
@@ -262,8 +262,9 @@ func shareAsOne(t *testing.T, cluster, admin *kube.Cluster) {
 	stop()
 }
 
-// TestStagesOfTheClusterDoWhatIsAllowed has a Stage that would make its author an administrator, and
-// one that acts as another user, which is allowed: over the wire, with the least roles.
+// TestStagesOfTheClusterDoWhatIsAllowed has a Stage that would make its author an administrator,
+// and a Stage that acts as another user, which is allowed. Both go over the wire, with the least
+// roles.
 func TestStagesOfTheClusterDoWhatIsAllowed(t *testing.T) {
 	admin := newCluster(t)
 	install(t, admin)

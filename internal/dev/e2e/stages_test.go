@@ -65,7 +65,7 @@ func accepted(t *testing.T, cluster *kube.Cluster, name string) string {
 }
 
 // TestStagesOfTheCluster creates, breaks, repairs and deletes Stages on the real server while a Pod
-// waits for what they make of it.
+// waits for their effects.
 func TestStagesOfTheCluster(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: stages}}")
@@ -100,8 +100,8 @@ func TestStagesOfTheCluster(t *testing.T) {
 	eventually(t, "a Stage that comes later is played at once", is("Succeeded"))
 }
 
-// TestDefinitionOfStages checks that the server takes the Stages of the presets, and refuses what
-// its schema can tell.
+// TestDefinitionOfStages checks that the server accepts the Stages of the presets, and refuses
+// Stages that violate its schema.
 func TestDefinitionOfStages(t *testing.T) {
 	cluster := newCluster(t)
 	install(t, cluster)

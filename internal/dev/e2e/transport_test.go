@@ -176,8 +176,8 @@ func TestListsComeInPages(t *testing.T) {
 	require.EqualValues(t, n, w.patches.Load())
 }
 
-// TestBookmarksMoveTheVersionOn asks for what the Player asks for, and ends the watch early: a
-// server sends a bookmark before it ends one.
+// TestBookmarksMoveTheVersionOn sends the watch of the Player, and ends it early: a server sends a
+// bookmark before it ends a watch.
 func TestBookmarksMoveTheVersionOn(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)

@@ -193,7 +193,7 @@ func roleName(f fieldOf) {
 	}
 }
 
-// qualifiedLower is qualified for the name in lower case, as it is compared.
+// qualifiedLower is like qualified, for the name in lower case, which the server compares.
 func qualifiedLower(f fieldOf) {
 	if s := text(f.value); s != "" {
 		for _, message := range validation.IsQualifiedName(strings.ToLower(s)) {

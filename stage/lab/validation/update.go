@@ -34,7 +34,7 @@ var immutable = map[schema.GroupResource][][]string{
 // defaulted are fields that only objects which were stored without their defaults do not have.
 var defaulted = map[string]bool{"completionMode": true, "preemptionPolicy": true, "reclaimPolicy": true, "volumeBindingMode": true, "type": true}
 
-// update checks what changed, and that it may.
+// update checks that every change is allowed.
 func update(f *faults, v *memory.Review, rs rules) {
 	before, now := v.Old.Object, v.New.Object
 	if !isChanged(before, now) {

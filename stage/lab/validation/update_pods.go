@@ -178,8 +178,8 @@ func beginsWith(all, first []any) bool {
 	return len(all) >= len(first) && alike(all[:len(first)], first)
 }
 
-// alike compares as Go values of Kubernetes' types are compared: what is missing is equal to what is
-// empty, zero or false.
+// alike compares values like the Go types of Kubernetes: a missing value is equal to an empty
+// value, to zero and to false.
 func alike(a, b any) bool {
 	one, isMap := a.(map[string]any)
 	other, isOther := b.(map[string]any)

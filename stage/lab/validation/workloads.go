@@ -31,7 +31,8 @@ func templateOf(policies ...string) check {
 
 // podSelector checks the selector of a workload, and that its template has the labels.
 //
-// A DaemonSet need not have one, and for a StatefulSet the server says less about a wrong one.
+// A DaemonSet need not have this field. For a wrong one in a StatefulSet the server's message is
+// shorter.
 func podSelector(emptyText string) check {
 	return func(f fieldOf) {
 		template := nested(f.within, "template")

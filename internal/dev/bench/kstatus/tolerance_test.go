@@ -53,7 +53,7 @@ var tolerances = []tolerance{
 	{name: "a suspended Job is current, as in later releases", damage: suspendedJob, want: &outcome{Status: "Current", Message: "Job is suspended"}},
 }
 
-// saturated keeps numbers that an int16 cannot hold as they are.
+// saturated keeps numbers unchanged that an int16 cannot hold.
 func saturated(n int64) any {
 	if int64(int16(n)) == n {
 		return int16(n)

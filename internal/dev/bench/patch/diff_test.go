@@ -133,7 +133,7 @@ func unchanged(t *testing.T, target, body any, f func()) {
 	require.Equal(t, before, [2]string{string(encode(t, target)), string(encode(t, body))})
 }
 
-// plain drops what the decoding into Go types drops: null and directives.
+// plain drops the values that decoding into Go types drops: null and directives.
 func plain(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
