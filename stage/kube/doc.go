@@ -8,7 +8,7 @@
 //
 // # Usage
 //
-//	config.QPS = -1                       // or what the server stands
+//	config.QPS = -1                       // or a rate that the server can handle
 //	cluster, err := kube.NewForConfig(config)
 //	…
 //	err = player.Play(ctx, set, cluster, player.Options{})
@@ -36,13 +36,15 @@
 //
 // # Events
 //
-// The Events of stagecraft, which are those with its reportingComponent, are written to
-// events.k8s.io/v1, if the server has that API. Repeated ones are counted: an Event about the same
+// The Events of stagecraft are those with its reportingComponent. A Cluster writes them to
+// events.k8s.io/v1, if the server has that API. It counts repeated Events: an Event about the same
 // object, with the same type, reason and note, less than six minutes after the last one, is not
 // created, but increments series.count of the first. A Cluster remembers the 4096 most recent
-// Events for that. Each occurrence has a name: if the last one that was recorded has the same name,
-// the answer is AlreadyExists, and it is not counted twice. Reasons are cut at 128 bytes, notes at
-// 1024. All other Events are created as they are.
+// Events for that.
+//
+// Each occurrence has a name. If the last recorded occurrence has the same name, the answer is
+// AlreadyExists, and the occurrence is not counted twice. Reasons are cut at 128 bytes, notes at
+// 1024. All other Events are created unchanged.
 //
 // # Users
 //
@@ -55,11 +57,10 @@
 //
 // # Connections
 //
-// Reads and watches share one HTTP/2 connection, if the server supports that. Writes use HTTP/1.1,
-// with one connection for each write under way; up to 25 connections are kept open for further
-// writes. That costs the server and this process less, and watch events do not wait behind the
-// answers of writes. If the TLS configuration names protocols (NextProtos), these are used for
-// everything instead.
+// Reads and watches share one HTTP/2 connection, if the server supports it. Writes use HTTP/1.1,
+// with one connection for each write under way; up to 25 connections stay open for further writes.
+// This costs the server and this process less, and watch events do not wait behind the answers of
+// writes. If the TLS configuration names protocols (NextProtos), all requests use these instead.
 //
 // A player that brings 500 Pods a second to Running uses a fifth of a processor. With GOMAXPROCS=1,
 // which Go does not choose by itself on a machine with more processors, it uses a seventh less than

@@ -233,8 +233,8 @@ func state(obj unstructured.Unstructured) string {
 	return anyPod.ReplaceAllString(string(data), "Pod without scale")
 }
 
-// anyPod is the message of the Kubernetes controller about the first Pod whose controller has no scale, in the order
-// of a Go map.
+// anyPod is the message of the Kubernetes controller about the first Pod whose controller has no
+// scale, in the order of a Go map.
 var anyPod = regexp.MustCompile(`found no controllers for pod \\?"p\d\\?"|jobs.batch does not implement the scale subresource`)
 
 func withoutNulls(v any) any {
