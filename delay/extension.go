@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stagecraft-go/stagecraft/internal/delays"
+	"github.com/stagecraft-go/stagecraft/internal/parts"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 )
 
@@ -216,7 +216,7 @@ func (x *Extension) Extend(e Explanation) Explanation {
 func (x *Extension) parts(all []Evaluation) []Evaluation {
 	var kept []Evaluation
 	for _, p := range all {
-		jitter := p.Name == delays.JitterName
+		jitter := p.Name == parts.JitterName
 		if jitter && x.addJitter {
 			p.Meaning = ""
 		}

@@ -39,7 +39,7 @@ func (r *Rules) HonorNoWait(honor bool) *Rules {
 	return &out
 }
 
-var noWaitSteps = []step{{"annotation", notWaitedFor}}
+var noWaitSteps = []step{{"annotation", notWaitedFor, BasisKind}}
 
 // notWaitedFor is the rule of HonorNoWait.
 func notWaitedFor(o Object) (Result, bool) {

@@ -56,6 +56,20 @@ func (c *conditionView) is(kind, status, reason string) bool {
 		(reason == "" || c.reason() == reason) && !c.isAugmented()
 }
 
+// comesBefore orders conditions that say the same, so that their order in a list does not matter:
+// Ready first, then by type, status, reason and message.
+func (c *conditionView) comesBefore(o *conditionView) bool {
+	switch {
+	case c.kind != o.kind:
+		return c.kind == "Ready" || o.kind != "Ready" && c.kind < o.kind
+	case c.status != o.status:
+		return c.status < o.status
+	case c.reason() != o.reason():
+		return c.reason() < o.reason()
+	}
+	return c.message() < o.message()
+}
+
 // isAbnormal reports whether the type is one of the abnormal-true types of kstatus.
 func (c *conditionView) isAbnormal() bool { return c.kind == Reconciling || c.kind == Stalled }
 

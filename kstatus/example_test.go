@@ -32,7 +32,7 @@ func ExampleCompute() {
 	// status.updatedReplicas
 }
 
-func ExampleComputeAt_recheck() {
+func ExampleResult_recheck() {
 	created := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	pod := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Pod",
@@ -41,9 +41,9 @@ func ExampleComputeAt_recheck() {
 			map[string]any{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"},
 		}},
 	}}
-	r := kstatus.ComputeAt(pod, created.Add(5*time.Second))
+	r := kstatus.Standard().Compute(pod, created.Add(5*time.Second))
 	fmt.Println(r, "- look again in", r.RecheckAfter)
-	fmt.Println(kstatus.ComputeAt(pod, created.Add(5*time.Second+r.RecheckAfter)))
+	fmt.Println(kstatus.Standard().Compute(pod, created.Add(5*time.Second+r.RecheckAfter)))
 	// Output:
 	// InProgress PodNotScheduled: Pod has not been scheduled - look again in 10s
 	// Failed PodUnschedulable: Pod could not be scheduled
@@ -77,6 +77,7 @@ func ExampleRules_Explain() {
 	fmt.Print(kstatus.Standard().Explain(deploymentObject(), time.Now()))
 	// Output:
 	// InProgress LessUpdated: Updated: 1/3
+	//   basis: Kind
 	//   deletion metadata.deletionTimestamp=-
 	//   generation status.observedGeneration=2 metadata.generation=2
 	//   readable

@@ -19,9 +19,9 @@ import (
 //   - extended_builtin.go, extended_pod.go: built-in kinds
 //   - kinds_….go: custom resources, a table for each subject
 var extended = (&Rules{
-	before: extendedBefore, standard: true, after: extendedAfter, waitForJobs: true, combine: failAndExplain,
+	before: extendedBefore, standard: true, after: extendedAfter, waitForJobs: true, distinct: true, combine: failAndExplain,
 }).extendedBy(
-	reporting(join(argo, batch, certManager, cloud, clusters, data, flux, kruise, network, platform, workloads)),
+	reporting(join(customTables()...)),
 ).extendedBy(join(builtinWorkloads, builtinOthers, reporters))
 
 // Extended returns the rules that are right more often than upstream. They differ from [Standard]
@@ -54,18 +54,18 @@ func Extended() *Rules { return extended }
 
 // extendedBefore are the general rules that come before those for the kind.
 var extendedBefore = []step{
-	{"deletion", deletion},
-	{"generation", generationBehind},
-	{"readable", readableOrEmpty},
-	{"standard conditions", abnormalConditions},
+	{"deletion", deletion, BasisConvention},
+	{"generation", generationBehind, BasisConvention},
+	{"readable", readableOrEmpty, BasisConvention},
+	{"standard conditions", abnormalConditions, BasisConvention},
 }
 
 // extendedAfter are those that come after them.
 var extendedAfter = []step{
-	{"suspension", suspension},
-	{"no status", withoutStatus},
-	{"signs", statusFields},
-	{"nothing to tell", unclear},
+	{"suspension", suspension, BasisWords},
+	{"no status", withoutStatus, BasisGuess},
+	{"signs", statusFields, BasisWords},
+	{"nothing to tell", unclear, BasisGuess},
 }
 
 // generationBehind waits until the controller has observed the latest generation. One that has
@@ -145,16 +145,21 @@ func suspendedBy(path, field string) Result {
 }
 
 // unclear is the verdict on a status in which no field says anything. If it has an
-// observedGeneration and no conditions, the controller has done all that it reports. The same holds
-// after some minutes for a status with values of which none is about a state.
+// observedGeneration, other values, and no conditions, the controller has done all that it reports.
+// The same holds after some minutes for other values of which none is about a state, and for an
+// observedGeneration alone, which some controllers write first.
 func unclear(o Object) (Result, bool) {
-	if _, observed := o.Int("status", "observedGeneration"); observed && o.conditions == nil && !o.hasPhase() {
+	_, observed := o.Int("status", "observedGeneration")
+	if observed && len(o.status) > 1 && o.conditions == nil && !o.hasPhase() {
 		return Current.Because("", "Resource is current").At("status.observedGeneration"), true
 	}
 	if isStatusless(&o) {
-		return current, true
+		return current.on(BasisKind), true
 	}
-	r := inProgress("StatusUnclear", unclearMessage, "status").guess()
+	if r, ok := o.allClear(); ok {
+		return r, true
+	}
+	r := inProgress("StatusUnclear", unclearMessage, "status")
 	created := o.created()
 	if created.IsZero() || words.RunsToEnd(o.kind) || !hasValue(o.status) || namesState(o.status, stateDepth) {
 		return r, true
@@ -163,7 +168,10 @@ func unclear(o Object) (Result, bool) {
 		r.RecheckAfter = left
 		return r, true
 	}
-	return Current.Because("", "The status has values, and no field for a state").At("status").guess(), true
+	if observed && len(o.status) == 1 {
+		return Current.Because("", "The status is an observedGeneration alone").At("status.observedGeneration"), true
+	}
+	return Current.Because("", "The status has values, and no field for a state").At("status"), true
 }
 
 // hasPhase reports whether a field of the status is a phase. Here, none of its words is known.
@@ -185,6 +193,10 @@ const stateDepth = 3
 // hasValue reports whether there is anything but empty maps, lists and strings in a value, and but
 // what happened last.
 func hasValue(v any) bool {
+	switch v.(type) {
+	case int64, float64, bool:
+		return true
+	}
 	if m, ok := mapOf(v); ok {
 		for key, inner := range m {
 			if !strings.HasPrefix(key, "last") && hasValue(inner) {

@@ -46,7 +46,7 @@ func (r *Rules) Inspect(ctx context.Context, reader Reader, obj *unstructured.Un
 	var errs []error
 	if definitions, ok := reader.(DefinitionReader); ok {
 		var err error
-		if own, err = WithDefinition(ctx, definitions, obj, own); err != nil {
+		if own, err = r.lookUpDefinition(ctx, definitions, obj, own, now); err != nil {
 			errs = append(errs, err)
 		}
 	}

@@ -131,15 +131,11 @@ var application = either(
 )
 
 func applicationSet(o Object) (Result, bool) {
-	for c := range o.Conditions() {
-		switch {
-		case c.Type == "ErrorOccurred" && c.Status == "True":
-			return Failed.From(c), true
-		case c.Type == "RolloutProgressing" && c.Status == "True":
-			return InProgress.From(c), true
-		}
+	if c, ok := o.find("ErrorOccurred", "True", ""); ok {
+		return Failed.From(c), true
 	}
-	return Result{}, false
+	c, ok := o.find("RolloutProgressing", "True", "")
+	return InProgress.From(c), ok
 }
 
 // promoterReady is Failed if Ready is False, which the promoter only writes after an error.

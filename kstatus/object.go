@@ -28,7 +28,7 @@ type Object struct {
 	trace       *trace // nil unless an explanation is asked for
 
 	unreadable  string // path of the first part of the wrong type on which every verdict rests
-	skipped     int32  // 1 + index of the first condition that cannot be read; 0: none
+	skipped     int32  // see Result.skipped
 	decisive    int32  // 1 + index of the first Reconciling=True or Stalled=True; 0: none
 	waitForJobs bool   // see [Rules.WaitForJobs]
 }
@@ -43,6 +43,11 @@ func (o *Object) read(fields map[string]any, now time.Time) {
 	o.status = o.requiredMap(fields["status"], "status")
 	if o.status != nil {
 		o.readConditions()
+		if v := o.status["observedGeneration"]; v != nil {
+			if _, ok := integer(v); !ok {
+				o.skipped = skippedGeneration
+			}
+		}
 	}
 }
 
@@ -234,6 +239,7 @@ func (o *Object) fresh(kind string) (conditionView, bool) {
 		o.recordCondition(c.kind, c.status)
 		return c, !c.isOutdated(o.generation())
 	}
+	o.recordCondition(kind, "")
 	return conditionView{}, false
 }
 

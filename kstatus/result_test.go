@@ -31,7 +31,7 @@ func TestConditionsStandForTheStatus(t *testing.T) {
 }
 
 func TestAMissedDeadlineKeepsTheMessageOfTheController(t *testing.T) {
-	r := kstatus.ComputeAt(parse(t, `{apiVersion: apps/v1, kind: Deployment, status: {conditions: [
+	r := kstatus.Standard().Compute(parse(t, `{apiVersion: apps/v1, kind: Deployment, status: {conditions: [
   {type: Progressing, status: "False", reason: ProgressDeadlineExceeded, message: timed out}]}}`), now)
 	require.Equal(t, "Progress deadline exceeded", r.Message())
 	require.Equal(t, []kstatus.Condition{{Type: "Stalled", Status: "True", Reason: "ProgressDeadlineExceeded", Message: "timed out"}}, r.Conditions())
@@ -66,7 +66,7 @@ func TestTextOfAnObjectIsPrintable(t *testing.T) {
 
 func TestResultsAreComparable(t *testing.T) {
 	pod := measured(t)["Pod crash-looping"]
-	require.True(t, kstatus.ComputeAt(pod, now) == kstatus.ComputeAt(pod, now))
+	require.True(t, kstatus.Standard().Compute(pod, now) == kstatus.Standard().Compute(pod, now))
 	require.Equal(t, "spec.size", kstatus.InProgress.Because("Small", "too small").At("spec.size").Field())
 }
 
@@ -102,17 +102,16 @@ func TestTypedObjects(t *testing.T) {
 	w := &widgetObject{}
 	w.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Young"}}
 	kind := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
-	r, err := kstatus.Standard().ComputeTyped(w, kind, now)
+	obj, err := kstatus.FromTyped(w, kind)
 	require.NoError(t, err)
-	require.Equal(t, "InProgress Young", r.String())
+	require.Equal(t, "InProgress Young", kstatus.Standard().Compute(obj, now).String())
 
 	seen := func(o kstatus.Object) (kstatus.Result, bool) {
 		return kstatus.Current.Because("", o.Group()+" "+o.Kind()), true
 	}
-	r, err = kstatus.Standard().With(map[schema.GroupKind]kstatus.Rule{kind.GroupKind(): seen}).ComputeTyped(w, kind, now)
-	require.NoError(t, err)
+	r := kstatus.Standard().With(map[schema.GroupKind]kstatus.Rule{kind.GroupKind(): seen}).Compute(obj, now)
 	require.Equal(t, "example.com Widget", r.Message())
 
-	_, err = kstatus.Standard().ComputeTyped(nil, kind, now)
+	_, err = kstatus.FromTyped(nil, kind)
 	require.Error(t, err)
 }

@@ -74,7 +74,7 @@ func TestWhatARuleHasNoOpinionOnLeavesNothing(t *testing.T) {
 	}
 	rules := kstatus.Standard().With(map[schema.GroupKind]kstatus.Rule{{Group: "apps", Kind: "Deployment"}: half, {Kind: "Pod"}: half})
 	for name, obj := range measured(t) {
-		require.Equal(t, kstatus.ComputeAt(obj, now), rules.Compute(obj, now), name)
+		require.Equal(t, kstatus.Standard().Compute(obj, now), rules.Compute(obj, now), name)
 	}
 }
 

@@ -12,12 +12,10 @@ import (
 	"github.com/google/cel-go/cel"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/stagecraft-go/stagecraft/internal/delays"
 	"github.com/stagecraft-go/stagecraft/internal/expression"
+	"github.com/stagecraft-go/stagecraft/internal/parts"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/internal/random"
-	"github.com/stagecraft-go/stagecraft/internal/selectors"
-	"github.com/stagecraft-go/stagecraft/internal/weights"
 	"github.com/stagecraft-go/stagecraft/render"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
@@ -256,8 +254,8 @@ func place(p Position) string {
 	return ", at " + p.String()
 }
 
-func (c *compiler) selector(s *v1alpha1.StageSpec) *selectors.Selector {
-	compiled, err := selectors.Compile(s.Selector, c.expressions)
+func (c *compiler) selector(s *v1alpha1.StageSpec) *parts.Selector {
+	compiled, err := parts.CompileSelector(s.Selector, c.expressions)
 	c.fault("spec.selector", err)
 	if compiled != nil && compiled.MatchesNothing() {
 		c.warn("spec.selector", "missing, so the stage matches no object; {} matches all")
@@ -265,14 +263,14 @@ func (c *compiler) selector(s *v1alpha1.StageSpec) *selectors.Selector {
 	return compiled
 }
 
-func (c *compiler) delay(s *v1alpha1.StageSpec) *delays.Delay {
-	compiled, err := delays.Compile(s.Delay, c.expressions)
+func (c *compiler) delay(s *v1alpha1.StageSpec) *parts.Delay {
+	compiled, err := parts.CompileDelay(s.Delay, c.expressions)
 	c.fault("spec.delay", err)
 	return compiled
 }
 
-func (c *compiler) weight(s *v1alpha1.StageSpec) weights.Weight {
-	compiled, err := weights.Compile(s, c.expressions)
+func (c *compiler) weight(s *v1alpha1.StageSpec) parts.Weight {
+	compiled, err := parts.CompileWeight(s, c.expressions)
 	c.fault("spec", err)
 	return compiled
 }

@@ -9,11 +9,10 @@ import (
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/delay"
-	"github.com/stagecraft-go/stagecraft/internal/delays"
 	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/internal/parts"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/internal/printable"
-	"github.com/stagecraft-go/stagecraft/internal/weights"
 	"github.com/stagecraft-go/stagecraft/selector"
 )
 
@@ -216,7 +215,7 @@ func clipped(s string) string {
 
 func (v StageExplanation) weight() string {
 	w := v.Weight
-	if w.Value == 0 && w.Path == "spec."+weights.ConstantPath {
+	if w.Value == 0 && w.Path == "spec."+parts.WeightPath {
 		w.Path = "" // of a weight that is not written: whoever writes 0 asks for the default
 	}
 	if !w.Given {
@@ -226,14 +225,14 @@ func (v StageExplanation) weight() string {
 }
 
 func (v StageExplanation) delay() string {
-	s, parts := "delay "+v.Delay.Range.String(), v.Delay.Parts
-	if len(parts) > 0 && parts[0].Name == delays.DurationName {
-		s, parts = s+": "+part(parts[0]), parts[1:]
+	s, all := "delay "+v.Delay.Range.String(), v.Delay.Parts
+	if len(all) > 0 && all[0].Name == parts.DurationName {
+		s, all = s+": "+part(all[0]), all[1:]
 	}
 	if x := v.Delay.Extension; x != nil {
 		s += "; " + x.String() + " from " + position.Field("metadata.annotations", delay.ExtensionAnnotation)
 	}
-	for _, p := range parts {
+	for _, p := range all {
 		s += "; " + part(p)
 	}
 	return s

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/stagecraft-go/stagecraft/delay"
-	"github.com/stagecraft-go/stagecraft/internal/delays"
 	"github.com/stagecraft-go/stagecraft/internal/expression"
+	"github.com/stagecraft-go/stagecraft/internal/parts"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
@@ -57,7 +57,7 @@ func (c *compiler) delayExtension(path, text string) *delay.Extension {
 			c.faultInText(path, (*position.Error)(fault))
 		}
 	}
-	if d := delays.Describe(c.definition.stage.Spec.Delay); x != nil && x.AddsJitter() && !d.HasJitter {
+	if d := parts.DescribeDelay(c.definition.stage.Spec.Delay); x != nil && x.AddsJitter() && !d.HasJitter {
 		c.warn(path, "addJitter: spec.delay has no jitter to add")
 	}
 	return x

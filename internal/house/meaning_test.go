@@ -27,10 +27,8 @@ const stageTypes = module + "stage/v1alpha1"
 
 // deciding are the packages that decide. A field may be passed to a function of them.
 var deciding = map[string]bool{
-	"internal/delays": true, "delay": true, // delay
-	"internal/selectors": true, "selector": true, // selector
-	"internal/weights":    true, // weight
-	"internal/expression": true, // the expressions of all three
+	"internal/parts": true, "selector": true, "delay": true,
+	"internal/expression": true, // the expressions of all parts
 }
 
 // decidedElsewhere are the fields of a StageSpec that are no part of a selector, a delay or a weight.

@@ -1,5 +1,5 @@
 // Package position finds the place of a fault in the text it came from: file, line and column of a
-// YAML or JSON document, of a field in it, and of a token inside the text of a field.
+// YAML or JSON document, of a field in it, and of a token inside the text of a field. It reads YAML.
 //
 // # Terminology
 //

@@ -26,6 +26,21 @@
 // has() or optional fields for fields that may be missing: has(status.phase), has(self.status). If
 // the object has no status at all, the reason is NoStatus.
 //
+// # Expressions in annotations
+//
+// With [Annotated], an object itself says what ready means, by the annotations
+// stagecraft-go.github.io/current, in-progress, failed and message. [DefinitionRules] reads the same
+// annotations of a CustomResourceDefinition, for all objects of its kind. This is off by default, until upstream has decided on a
+// form (https://github.com/kubernetes-sigs/cli-utils/issues/679). The form was chosen for these reasons:
+//
+//   - CEL, because Flux (healthCheckExprs), kro (readyWhen) and the API server speak it. Helm's proposal
+//     (HIP-0025: helm.sh/readiness-success, a path, an operator and a value) and pulumi.com/waitFor
+//     cannot compare two fields, such as replicas with the wanted number.
+//   - Three expressions in the order of Flux, because one that says only when an object is ready, as
+//     that of kro, cannot say that it has failed. Expressions can be copied from Flux as they are.
+//   - Annotations, because charts and definitions can carry them today, and no controller has to know
+//     them.
+//
 // # Determinism
 //
 // The same object and time give the same result. Limits count steps, not time: an expression that

@@ -157,6 +157,7 @@ func (s State) notes() (notes []string) {
 	}{
 		{s.Result.Suspended, "suspended"},
 		{s.wanted != "" && s.wanted != kstatus.Current && s.phase != reached, "want " + string(s.wanted)},
+		{s.isHeld(), "held, it rests on " + s.Result.Basis.String()},
 		{s.phase == missing, "missing for too long"},
 		{s.phase == timedOut, "timed out"},
 	} {

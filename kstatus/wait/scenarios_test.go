@@ -246,8 +246,8 @@ func troubles() []scenario {
 		}, {
 			name: "a reference without a namespace, to what is not there yet", refs: []wait.Ref{{Kind: web.Kind, Name: "web"}},
 			script: do(create(web, "status: "+podReady)),
-			want:   "web: NotFound Unknown", after: 5 * time.Second,
-			err: wait.ErrFailed, says: []string{"Pod web: Unknown, NoNamespace: "},
+			want:   "web: Unknown", // every Pod has a namespace
+			err:    wait.ErrFailed, says: []string{"Pod web: Unknown, NoNamespace: "},
 		}, {
 			name: "a reference with a namespace that its kind has not", refs: []wait.Ref{node},
 			policy: wait.Policy{Goal: wait.Goal{Status: kstatus.NotFound}},

@@ -81,7 +81,7 @@ func (s *stream) startObservers() {
 
 // step waits for one observation, or for the time of a recheck or of a limit.
 func (s *stream) step(until time.Time) bool {
-	timer := time.NewTimer(durationUntil(s.rechecks.due, s.missing.due, until))
+	timer := time.NewTimer(durationUntil(s.rechecks.due, s.missing.due, s.held.due, until))
 	defer timer.Stop()
 	select {
 	case <-s.ctx.Done():
@@ -95,6 +95,7 @@ func (s *stream) step(until time.Time) bool {
 			s.observe(due.observation, now)
 		}
 		s.giveUpMissing(now)
+		s.letGo(now)
 		return until.IsZero() || now.Before(until)
 	}
 }

@@ -7,20 +7,20 @@ import (
 	"strings"
 
 	"github.com/stagecraft-go/stagecraft/internal/expression"
-	"github.com/stagecraft-go/stagecraft/internal/selectors"
+	"github.com/stagecraft-go/stagecraft/internal/parts"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
 // selectorLines describes a selector in a few words, one line for each requirement: `phase =
 // Running`, `no deletionTimestamp`, `Ready = True`.
 func selectorLines(s *v1alpha1.StageSpec) (lines []string) {
-	for _, w := range selectors.Read(s.Selector) {
+	for _, w := range parts.ReadSelector(s.Selector) {
 		lines = append(lines, requirement(w))
 	}
 	switch {
 	case len(lines) > 0:
 		return lines
-	case selectors.None(s.Selector):
+	case parts.NoSelector(s.Selector):
 		return []string{"never"}
 	}
 	return []string{"always"}
@@ -35,7 +35,7 @@ func conditions(s *v1alpha1.StageSpec) []string {
 	return lines
 }
 
-func requirement(r selectors.Written) string {
+func requirement(r parts.WrittenRequirement) string {
 	if r.Source.CEL {
 		return shorten(strings.Join(strings.Fields(r.Source.Text), " "), 60)
 	}

@@ -8,9 +8,7 @@ import (
 	"strings"
 
 	"github.com/stagecraft-go/stagecraft/delay"
-	"github.com/stagecraft-go/stagecraft/internal/delays"
-	"github.com/stagecraft-go/stagecraft/internal/selectors"
-	"github.com/stagecraft-go/stagecraft/internal/weights"
+	"github.com/stagecraft-go/stagecraft/internal/parts"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/explore"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
@@ -63,7 +61,7 @@ func extensionText(text string) string {
 
 // delayText describes a delay, and where the object can override it.
 func delayText(s *v1alpha1.StageSpec) string {
-	d := delays.Describe(s.Delay)
+	d := parts.DescribeDelay(s.Delay)
 	text := explore.FormatDelay(delay.Range{Min: d.Min, Max: d.Max})
 	if d.Max > 0 {
 		text = "after " + text
@@ -75,7 +73,7 @@ func delayText(s *v1alpha1.StageSpec) string {
 }
 
 func weightText(s *v1alpha1.StageSpec) string {
-	switch w := weights.Describe(s); {
+	switch w := parts.DescribeWeight(s); {
 	case w.Constant != 0:
 		return fmt.Sprintf("weight %d", w.Constant)
 	case w.Given():
@@ -161,7 +159,7 @@ func mayLeadTo(from, to v1alpha1.Stage) bool {
 		return false
 	}
 	asked, written := false, writes(&from.Spec)
-	for _, r := range selectors.Read(to.Spec.Selector) {
+	for _, r := range parts.ReadSelector(to.Spec.Selector) {
 		v, ok := written[r.Key]
 		if r.Entries != "" || !ok {
 			continue

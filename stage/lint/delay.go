@@ -9,11 +9,11 @@ import (
 	"github.com/itchyny/gojq"
 
 	"github.com/stagecraft-go/stagecraft/delay"
-	"github.com/stagecraft-go/stagecraft/internal/delays"
+	"github.com/stagecraft-go/stagecraft/internal/parts"
 )
 
 func jitterBelow(s *checkedStage) []fault {
-	d := delays.Describe(s.spec.Delay)
+	d := parts.DescribeDelay(s.spec.Delay)
 	_, extended := s.stage.Annotations[delay.ExtensionAnnotation] // then the jitter is added, or does not count
 	if extended || !d.Shortened {
 		return nil

@@ -3,8 +3,8 @@ package lint
 import (
 	"slices"
 
+	"github.com/stagecraft-go/stagecraft/internal/parts"
 	"github.com/stagecraft-go/stagecraft/internal/position"
-	"github.com/stagecraft-go/stagecraft/internal/selectors"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
@@ -21,7 +21,7 @@ type requirement struct {
 
 // requirementsOf returns the requirements of a selector that compare a path. It leaves out CEL, and jq
 // that is not a path.
-func requirementsOf(selector []selectors.Written) []requirement {
+func requirementsOf(selector []parts.WrittenRequirement) []requirement {
 	var list []requirement
 	for _, w := range selector {
 		if r, ok := requirementOf(w); ok {
@@ -32,7 +32,7 @@ func requirementsOf(selector []selectors.Written) []requirement {
 	return list
 }
 
-func requirementOf(w selectors.Written) (requirement, bool) {
+func requirementOf(w parts.WrittenRequirement) (requirement, bool) {
 	r := requirement{at: position.Join("spec.selector", w.Path), text: w.Key, operator: w.Operator, values: w.Values}
 	if w.Entries != "" {
 		r.text = w.Entries + "[" + w.Key + "]"

@@ -7,10 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/stagecraft-go/stagecraft/internal/delays"
+	"github.com/stagecraft-go/stagecraft/internal/parts"
 	"github.com/stagecraft-go/stagecraft/internal/position"
-	"github.com/stagecraft-go/stagecraft/internal/selectors"
-	"github.com/stagecraft-go/stagecraft/internal/weights"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
@@ -24,8 +22,8 @@ type checkedStage struct {
 	spec   *v1alpha1.StageSpec
 	kind   schema.GroupVersionKind
 
-	selector     []selectors.Written // as it is written
-	weight       weights.Description
+	selector     []parts.WrittenRequirement // as it is written
+	weight       parts.WeightDescription
 	expressions  []expression
 	requirements []requirement
 	templates    []template
@@ -88,7 +86,7 @@ func newCheckedStages(sources []stage.Source) []*checkedStage {
 func newCheckedStage(source stage.Source, i int, st *v1alpha1.Stage) *checkedStage {
 	gv, _ := schema.ParseGroupVersion(cmp.Or(st.Spec.ResourceRef.APIGroup, "v1"))
 	s := &checkedStage{source: source, index: i, stage: st, name: st.Name, spec: &st.Spec, kind: gv.WithKind(st.Spec.ResourceRef.Kind)}
-	s.selector, s.weight = selectors.Read(st.Spec.Selector), weights.Describe(&st.Spec)
+	s.selector, s.weight = parts.ReadSelector(st.Spec.Selector), parts.DescribeWeight(&st.Spec)
 	s.requirements = requirementsOf(s.selector)
 	s.expressions = expressionsOf(&st.Spec, s.selector, s.weight)
 	s.templates, s.templateSets, s.effects = templatesOf(&st.Spec), map[string]*stage.Set{}, map[rendering]stage.Effect{}
@@ -106,7 +104,7 @@ func misread(source stage.Source, name string) bool {
 }
 
 // expressionsOf lists the expressions of a Stage, whether they compile or not.
-func expressionsOf(s *v1alpha1.StageSpec, selector []selectors.Written, weight weights.Description) []expression {
+func expressionsOf(s *v1alpha1.StageSpec, selector []parts.WrittenRequirement, weight parts.WeightDescription) []expression {
 	var list []expression
 	for _, w := range selector {
 		if w.Source.Text != "" {
@@ -116,7 +114,7 @@ func expressionsOf(s *v1alpha1.StageSpec, selector []selectors.Written, weight w
 	if w := weight.Source; w.Path != "" {
 		list = append(list, expression{path: position.Join("spec", w.Path), text: w.Text, cel: w.CEL})
 	}
-	for _, d := range delays.Describe(s.Delay).Sources {
+	for _, d := range parts.DescribeDelay(s.Delay).Sources {
 		list = append(list, expression{path: position.Join("spec.delay", d.Path), text: d.Text, cel: d.CEL})
 	}
 	return list

@@ -26,18 +26,30 @@ type healthCase struct {
 	Arguable       string // why the label can be doubted
 }
 
-// healthFiles are the files of health/. The rules were made with the files that are not held out.
-// Each file is the opinion of one source.
-var healthFiles = []struct {
-	name    string
-	heldOut bool
-}{
-	{"argo", false}, {"gitops", false}, {"argo-2", true},
-	{"karmada", true}, {"rancher", true}, {"pulumi", true}, {"kapp", true}, {"auto-ready", true},
+// A healthFile is the opinion of one source, or of several with few cases each.
+type healthFile struct{ dir, name string }
+
+// healthFiles are the files of health/ and health-3/, in the order of the tables.
+var healthFiles = []healthFile{
+	{"health", "argo"}, {"health", "gitops"}, {"health", "argo-2"},
+	{"health", "karmada"}, {"health", "rancher"}, {"health", "pulumi"}, {"health", "kapp"}, {"health", "auto-ready"},
+	{"health-3", "apidocs"}, {"health-3", "aso"}, {"health-3", "gardener"}, {"health-3", "karmada-native"}, {"health-3", "katib"},
+	{"health-3", "knative"}, {"health-3", "knative-run"}, {"health-3", "kubedb"}, {"health-3", "kubefleet"}, {"health-3", "kubevirt"},
+	{"health-3", "kyma"}, {"health-3", "octant"}, {"health-3", "openshift"}, {"health-3", "portworx"}, {"health-3", "spinnaker"},
+	{"health-3", "tekton"}, {"health-3", "wrangler"},
 }
 
-// isOther reports whether a file is scored as part of "other": all files except Argo CD's.
-func isOther(file string) bool { return file != "gitops" && !strings.HasPrefix(file, "argo") }
+// together returns the name of the row that sums up a file with others: "other, together" for the
+// sources of health/ that are not Argo CD, and "health-3, together". It returns "" for Argo CD's files.
+func (f healthFile) together() string {
+	switch {
+	case f.dir == "health-3":
+		return "health-3, together"
+	case f.name != "gitops" && !strings.HasPrefix(f.name, "argo"):
+		return "other, together"
+	}
+	return ""
+}
 
 // A profile is rules that are scored.
 type profile struct {
@@ -85,9 +97,9 @@ func (s *score) join(o score) {
 func percent(n, of int) string { return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(max(1, of))) }
 
 // readHealth returns the scored cases of a file, or no cases without the file.
-func readHealth(dir, file string) (scored []healthCase, err error) {
+func readHealth(dir string, file healthFile) (scored []healthCase, err error) {
 	var cases []healthCase
-	err = readJSON(filepath.Join(dir, "health", file+".json"), &cases)
+	err = readJSON(filepath.Join(dir, file.dir, file.name+".json"), &cases)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -143,7 +155,7 @@ func countHealth(verdicts []verdict) (sure, arguable score) {
 // Objects that are being deleted are not scored, because the other projects ignore that.
 func scoreHealth(w io.Writer, dir, only string, verbose bool) error {
 	for _, file := range healthFiles {
-		cases, err := readHealth(dir, file.name)
+		cases, err := readHealth(dir, file)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -33,10 +35,18 @@ func accuracyTables(dir string) (string, error) {
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s | %d | %d | %s |\n", r.name, len(r.kinds), r.of(3, false).total, r.of(3, false).cell())
 	}
+	byBasis, err := basisText(dir)
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprint(&b, byBasis)
 	fmt.Fprint(&b, "\n### Falsely Current\n\n")
 	for _, r := range rows {
 		for _, v := range r.falseCurrent {
-			fmt.Fprintf(&b, "- `%s`: want %s%s, got %s.\n  %s\n", v.Name, v.WantStatus, v.remarks(), strings.TrimSuffix(v.got.String(), "."), falseCurrentReasons[v.Name])
+			fmt.Fprintf(&b, "- `%s`: want %s%s, got %s.\n", v.Name, v.WantStatus, v.remarks(), strings.TrimSuffix(v.got.String(), "."))
+			if why := falseCurrentReasons[v.Name]; why != "" {
+				fmt.Fprintf(&b, "  %s\n", why)
+			}
 		}
 	}
 	return b.String(), nil
@@ -47,7 +57,7 @@ const leftOut = "The generic layer on the objects of a source, with their group 
 
 // A scoreRow is the scores of one file, by profile.
 type scoreRow struct {
-	name           string
+	dir, name      string
 	sure, arguable []score
 	kinds          map[string]bool
 	falseCurrent   []verdict // of Extended
@@ -70,37 +80,44 @@ func (s score) cell() string {
 	return fmt.Sprintf("%s; %d falsely Current (%s)", out, s.falseCurrent, percent(s.falseCurrent, s.total))
 }
 
-// scoreRows returns a row for each file, and one for all files together that are not Argo CD's.
+// scoreRows returns a row for each file, and one for each group of files that are scored together.
 func scoreRows(dir string) (rows []*scoreRow, err error) {
-	other := &scoreRow{
-		name: "other, together", sure: make([]score, len(profiles)),
-		arguable: make([]score, len(profiles)), kinds: map[string]bool{},
-	}
+	sums := map[string]*scoreRow{}
 	for _, file := range healthFiles {
-		cases, err := readHealth(dir, file.name)
+		cases, err := readHealth(dir, file)
 		if err != nil {
 			return nil, err
 		}
 		if len(cases) == 0 {
 			continue
 		}
-		r, err := newScoreRow(file.name, cases)
+		r, err := newScoreRow(file, cases)
 		if err != nil {
 			return nil, err
 		}
 		rows = append(rows, r)
-		if isOther(file.name) {
-			other.join(r)
+		sum := file.together()
+		if sum != "" && sums[sum] == nil {
+			sums[sum] = emptyScoreRow(file.dir, sum)
+		}
+		if sum != "" {
+			sums[sum].join(r)
 		}
 	}
-	if len(other.kinds) > 0 {
-		rows = append(rows, other)
+	for _, sum := range slices.Sorted(maps.Keys(sums)) {
+		rows = append(rows, sums[sum])
 	}
 	return rows, nil
 }
 
-func newScoreRow(name string, cases []healthCase) (*scoreRow, error) {
-	r := &scoreRow{name: name, kinds: map[string]bool{}}
+func emptyScoreRow(dir, name string) *scoreRow {
+	return &scoreRow{
+		dir: dir, name: name, sure: make([]score, len(profiles)), arguable: make([]score, len(profiles)), kinds: map[string]bool{},
+	}
+}
+
+func newScoreRow(file healthFile, cases []healthCase) (*scoreRow, error) {
+	r := &scoreRow{dir: file.dir, name: file.name, kinds: map[string]bool{}}
 	for _, c := range cases {
 		r.kinds[c.Kind+"."+c.Group] = true
 	}

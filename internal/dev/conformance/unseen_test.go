@@ -64,7 +64,7 @@ func unseenTable(t *testing.T, cases []healthCase) string {
 func TestUnseenKindsAreUnseen(t *testing.T) {
 	seen := map[string]bool{}
 	for _, file := range healthFiles {
-		corpusCases, err := readHealth(corpus, file.name)
+		corpusCases, err := readHealth(corpus, file)
 		require.NoError(t, err)
 		for _, c := range corpusCases {
 			seen[c.Kind+"."+c.Group] = true

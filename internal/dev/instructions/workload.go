@@ -54,7 +54,7 @@ func runKstatus(_ context.Context, times int) error {
 	}
 	for i := range times {
 		for _, obj := range copies[i%len(copies)] {
-			if r := kstatus.ComputeAt(obj, start); r.Status != kstatus.Current {
+			if r := kstatus.Standard().Compute(obj, start); r.Status != kstatus.Current {
 				return fmt.Errorf("%s: %s", obj.GetKind(), r)
 			}
 		}

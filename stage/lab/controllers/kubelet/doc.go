@@ -82,7 +82,6 @@
 //	have 50 requests a second, burst 100          | have no limit, even with                 | -
 //	                                              | simulation.Timing                        |
 //
-// Not modelled: restartPolicyRules of containers, lifecycle hooks, ephemeral containers, exec,
-// eviction by the kubelet, resizing, faulty volumes, and other reasons for which a kubelet refuses
-// a Pod. Addresses of Pods are computed from their uid.
+// Addresses of Pods are derived from their uid. MISSING.md of module stage/lab lists what kubelets
+// lack.
 package kubelet

@@ -35,7 +35,7 @@ var sink any
 func sides(lookups []bench.Lookup) []side {
 	return []side{
 		func(obj *unstructured.Unstructured, _ time.Time) { _, _ = status.Compute(obj) },
-		func(obj *unstructured.Unstructured, now time.Time) { kstatus.ComputeAt(obj, now) },
+		func(obj *unstructured.Unstructured, now time.Time) { kstatus.Standard().Compute(obj, now) },
 		func(obj *unstructured.Unstructured, now time.Time) { kstatus.Extended().Compute(obj, now) },
 		func(*unstructured.Unstructured, time.Time) {
 			for i := range lookups {

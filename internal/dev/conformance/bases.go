@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/stagecraft-go/stagecraft/kstatus"
+)
+
+// bases are what verdicts rest on, the best first.
+var bases = []kstatus.Basis{kstatus.BasisKind, kstatus.BasisConvention, kstatus.BasisWords, kstatus.BasisGuess}
+
+// A basisScore counts verdicts by what they rest on; 0 is all of them.
+type basisScore map[kstatus.Basis]*currentScore
+
+// A currentScore also counts the verdicts that are Current.
+type currentScore struct {
+	score
+	current int
+}
+
+func (s basisScore) add(v verdict) {
+	for _, b := range []kstatus.Basis{v.got.Basis, 0} {
+		if s[b] == nil {
+			s[b] = &currentScore{}
+		}
+		s[b].score.add(v)
+		if v.got.Status == kstatus.Current {
+			s[b].current++
+		}
+	}
+}
+
+// A basisTable is a set of cases that is scored by basis.
+type basisTable struct {
+	title   string
+	suite   string // the profile
+	counted func(healthFile, healthCase) bool
+}
+
+var basisTables = []basisTable{
+	{"Extended, `health`", "health", func(f healthFile, _ healthCase) bool { return f.dir == "health" }},
+	{"Extended, `health-3`", "health", func(f healthFile, _ healthCase) bool { return f.dir == "health-3" }},
+	{"one source left out, custom resources", "health-unknown", func(_ healthFile, c healthCase) bool { return !isBuiltIn(c) }},
+	{"one source left out, custom resources of `health`", "health-unknown", func(f healthFile, c healthCase) bool { return f.dir == "health" && !isBuiltIn(c) }},
+	{"one source left out, custom resources of `health-3`", "health-unknown", func(f healthFile, c healthCase) bool { return f.dir == "health-3" && !isBuiltIn(c) }},
+	{"one source left out, all", "health-unknown", func(healthFile, healthCase) bool { return true }},
+}
+
+// isBuiltIn reports whether the kind of a case is part of Kubernetes, so that it always has a rule.
+func isBuiltIn(c healthCase) bool {
+	return builtInGroups[c.Group]
+}
+
+// builtInGroups are the groups of Kubernetes in the corpus.
+var builtInGroups = map[string]bool{
+	"": true, "apps": true, "batch": true, "extensions": true, "policy": true, "autoscaling": true,
+	"apiextensions.k8s.io": true, "apiregistration.k8s.io": true, "networking.k8s.io": true,
+}
+
+// basisText returns the tables by basis, arguable cases not counted.
+func basisText(dir string) (string, error) {
+	var b strings.Builder
+	b.WriteString("\n### What verdicts rest on\n\n" + basisNote + "\n\n" +
+		"| cases | basis | verdicts | exact | falsely Current | of the verdicts Current |\n|---|---|---|---|---|---|\n")
+	for _, t := range basisTables {
+		s, err := t.score(dir)
+		if err != nil {
+			return "", err
+		}
+		for _, basis := range append(bases, 0) {
+			if c := s[basis]; c != nil {
+				fmt.Fprintf(&b, "| %s | %s | %d | %s | %d (%s) | %s of %d |\n", t.title, basisName(basis), c.total,
+					percent(c.exact, c.total), c.falseCurrent, percent(c.falseCurrent, c.total), percent(c.falseCurrent, c.current), c.current)
+			}
+		}
+	}
+	return b.String(), nil
+}
+
+const basisNote = "Without arguable cases. The fifth column counts against all verdicts of the basis, the sixth against those that\nare Current."
+
+func basisName(b kstatus.Basis) string {
+	if b == 0 {
+		return "all"
+	}
+	return b.String()
+}
+
+func (t basisTable) score(dir string) (basisScore, error) {
+	out := basisScore{}
+	for _, file := range healthFiles {
+		cases, err := readHealth(dir, file)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range profiles {
+			if p.suite != t.suite {
+				continue
+			}
+			verdicts, err := p.judge(cases)
+			if err != nil {
+				return nil, err
+			}
+			for _, v := range verdicts {
+				if !v.deleted && v.Arguable == "" && t.counted(file, v.healthCase) {
+					out.add(v)
+				}
+			}
+		}
+	}
+	return out, nil
+}
