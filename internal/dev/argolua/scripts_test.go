@@ -57,8 +57,8 @@ func loaded(t *testing.T) (map[schema.GroupKind]*argolua.Script, *kstatus.Rules)
 	return scripts, kstatus.Extended().With(rules)
 }
 
-// TestArgosOwnTests runs each script on the test cases that stand next to it: status and message are
-// those that Argo CD expects.
+// TestArgosOwnTests runs each script on the test cases that stand next to it: status and message
+// are the ones that Argo CD expects.
 func TestArgosOwnTests(t *testing.T) {
 	scripts, _ := loaded(t)
 	run := 0
