@@ -1,12 +1,8 @@
 package house_test
 
 import (
-	"bytes"
-	"go/scanner"
-	"go/token"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,7 +25,7 @@ var avoidedWords = []avoided{
 	{`\bas (those|that) of\b`, "begin at an earlier state, as those of API servers do", "like"},
 	{`\bof which\b`, "10,000 Pods, of which some wait", "two sentences"},
 	{`\bbut (for|that)\b`, "all is compared but for times", "except, however"},
-	{`\b(is|are|be) had\b`, "the hour was had in minutes", "is available, takes"},
+	{`\b(is|are|was|be) had\b`, "the hour was had in minutes", "is available, takes"},
 	{`\bon purpose\b`, "it differs on purpose", "intentionally"},
 	{`\bmay not\b`, "the root may not be shared", "must not, might not"},
 	{`\bbeside\b`, "beside the built-in kinds", "in addition to, next to, compared with"},
@@ -55,7 +51,7 @@ var avoidedWords = []avoided{
 }
 
 // british are spellings that are not American.
-var british = regexp.MustCompile(`(?i)\b\w*(colour|behaviour|favour|honour|neighbour|labour|centre|licence|analyse|serialis|recognis|normalis|initialis|optimis|synchronis|summaris|organis|cancell?ation of|judgement|grey)\w*\b`)
+var british = regexp.MustCompile(`(?i)\b\w*(colour|behaviour|favour|honour|neighbour|labour|centre|licence|analyse|serialis|recognis|normalis|initialis|optimis(?:e|ing|ation)|synchronis|summaris|organis|cancell?ation of|judgement|grey)\w*\b`)
 
 // proseLater are directories whose prose their own issues write again.
 var proseLater = []string{"staged", "examples/rollout", "stage/lab/hunt", "stage/lab/apiserver"}
@@ -114,41 +110,4 @@ func faultsOfProse(text string) (faults []string) {
 		faults = append(faults, "\""+found+"\": American spelling")
 	}
 	return faults
-}
-
-// proseOf returns the lines of comments, or of Markdown outside of code, by their numbers.
-func proseOf(file string, text []byte) map[int]string {
-	if filepath.Ext(file) == ".md" {
-		return markdownProse(text)
-	}
-	lines := map[int]string{}
-	files := token.NewFileSet()
-	f := files.AddFile(file, -1, len(text))
-	var s scanner.Scanner
-	s.Init(f, text, nil, scanner.ScanComments)
-	for {
-		pos, tok, lit := s.Scan()
-		if tok == token.EOF {
-			return lines
-		}
-		if tok != token.COMMENT || strings.HasPrefix(lit, "//\t") || strings.HasPrefix(lit, "//go:") {
-			continue
-		}
-		for i, line := range strings.Split(lit, "\n") {
-			lines[files.Position(pos).Line+i] = line
-		}
-	}
-}
-
-func markdownProse(text []byte) map[int]string {
-	lines, isCode := map[int]string{}, false
-	for i, line := range bytes.Split(text, []byte("\n")) {
-		if bytes.HasPrefix(bytes.TrimSpace(line), []byte("```")) {
-			isCode = !isCode
-		}
-		if !isCode {
-			lines[i+1] = string(line)
-		}
-	}
-	return lines
 }
