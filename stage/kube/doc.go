@@ -24,8 +24,8 @@
 //
 // A request for an unknown kind gets NotFound. A Cluster discovers the kinds of the server again
 // when a request is for an unknown kind, and when the server answers that it does not have a known
-// kind, but at most every two seconds. So a new definition is found within two seconds, and a
-// program that repeatedly asks for an unknown kind causes one discovery every two seconds.
+// kind. It does so at most every two seconds. So a new definition is found within two seconds, and
+// a program that repeatedly asks for an unknown kind causes one discovery every two seconds.
 //
 // # Metadata
 //
@@ -37,10 +37,10 @@
 // # Events
 //
 // The Events of stagecraft are those with its reportingComponent. A Cluster writes them to
-// events.k8s.io/v1, if the server has that API. It counts repeated Events: an Event about the same
-// object, with the same type, reason and note, less than six minutes after the last one, is not
-// created, but increments series.count of the first. A Cluster remembers the 4096 most recent
-// Events for that.
+// events.k8s.io/v1, if the server has that API. It counts repeated Events: if an Event has the same
+// object, type, reason and note as an Event less than six minutes before, the Cluster does not
+// create it. It increments series.count of the first Event. A Cluster remembers the 4096 most
+// recent Events for that.
 //
 // Each occurrence has a name. If the last recorded occurrence has the same name, the answer is
 // AlreadyExists, and the occurrence is not counted twice. Reasons are cut at 128 bytes, notes at

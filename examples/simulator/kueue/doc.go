@@ -28,9 +28,9 @@
 //
 // # What is not modelled
 //
-// Statuses of ClusterQueues and LocalQueues (clients of their own), the CPU time of the API server,
-// and with topology-aware scheduling the placement itself: the nodes have a hundred times the quota,
-// but Kueue searches them, and writes more, which is not in a run here.
+// Statuses of ClusterQueues and LocalQueues, which have their own clients, the CPU time of the API
+// server, and the placement of topology-aware scheduling. The nodes have a hundred times the quota,
+// but Kueue searches them and writes more. A run here does neither.
 //
 // # Determinism
 //

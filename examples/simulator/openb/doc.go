@@ -1,5 +1,5 @@
-// Package openb repeats the experiment of "Beware of Fragmentation" (USENIX ATC '23): the Pods of
-// the openb trace are placed on its 1,213 nodes by one of six policies, until no more GPUs are free.
+// Package openb repeats the experiment of "Beware of Fragmentation" (USENIX ATC '23). One of six
+// policies places the Pods of the openb trace on its 1,213 nodes, until no more GPUs are free.
 //
 // # Terminology
 //

@@ -1,6 +1,6 @@
 // Package queues simulates queues whose mean waiting times are known from theory, and checks
-// Little's law in each run: it shows that arrivals, sizes, the clock and the intervals of this
-// simulator are right.
+// Little's law in each run. So it checks the arrivals, sizes, clock and intervals of this
+// simulator.
 //
 // # Models
 //
@@ -15,8 +15,8 @@
 //
 // # Little's law
 //
-// From the first arrival until the station is empty, the sum of the times that customers spend in it
-// is the integral of their number: a [Station] keeps both, in nanoseconds, and they are equal.
+// From the first arrival until the station is empty, the sum of the times that customers spend in
+// it is the integral of their number. A [Station] keeps both, in nanoseconds, and they are equal.
 package queues
 
 import (

@@ -166,9 +166,9 @@ func verbOf(r *http.Request, all bool) string {
 }
 
 // TestLeastRoles runs each package with the role of its manifest, and nothing else. Everything that
-// a role grants is used, with three exceptions: get, which the player uses after a conflict; create
-// of the objects that it applies, which the server checks without such a request; and what only
-// repetitions need.
+// a role grants is used, with three exceptions. The player uses get only after a conflict. The
+// server checks create for the objects that the player applies, without such a request. Some verbs
+// are only for repeated requests.
 func TestLeastRoles(t *testing.T) {
 	admin := newCluster(t)
 	create(t, admin, "{apiVersion: v1, kind: Namespace, metadata: {name: roles}}")

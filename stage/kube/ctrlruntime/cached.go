@@ -104,8 +104,9 @@ func (c *cached) on(informer cache.Informer, gvk schema.GroupVersionKind) (*even
 	return f, err
 }
 
-// How often a request checks whether an event log has all objects, the time after which the request
-// asks the server for the reason, and how often a watch checks whether its informer has ended.
+// checkEvery is the time between two checks: of a request, whether an event log has all objects, and
+// of a watch, whether its informer has ended. After askAfter, a request asks the server for the
+// reason.
 const (
 	checkEvery = 10 * time.Millisecond
 	askAfter   = time.Second

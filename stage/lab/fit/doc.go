@@ -31,8 +31,9 @@
 // annotation, so the Stage also has a jitter for kwok: any delay up to twice the mean. If a state
 // has several transitions, each is chosen as often as in the log.
 //
-// A transition is named, and not fitted, if it has fewer samples than Options.Least, or if it is not
-// for a Stage: a scheduler gives Pods a node, users delete objects, controllers complete Jobs.
+// A transition is named, and not fitted, if it has fewer samples than Options.Least. The same
+// applies to a transition that is not for a Stage: a scheduler gives Pods a node, users delete
+// objects, controllers complete Jobs.
 //
 // Where Options.Stages has a Stage that the log names, its delay is replaced. Else Stages are made:
 // for Pods with the states of [record.StateOf]; for other kinds with status.phase, or with the

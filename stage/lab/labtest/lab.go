@@ -112,11 +112,14 @@ type Lab struct {
 	reported  int                         // how many of them messages have had
 }
 
-// New returns a lab with these objects: ready nodes with the labels that a kubelet and a cloud
-// provider set; the namespaces default, kube-system, kube-public and kube-node-lease; and a default
-// StorageClass that binds claims at once. It refuses objects in namespaces that do not exist, and
-// workloads without a Pod template or with a selector that does not match it. Stages with faults
-// fail the test.
+// New returns a lab with these objects:
+//
+//   - ready nodes with the labels that a kubelet and a cloud provider set
+//   - the namespaces default, kube-system, kube-public and kube-node-lease
+//   - a default StorageClass that binds claims at once
+//
+// The lab refuses objects in namespaces that do not exist, and workloads without a Pod template or
+// with a selector that does not match it. Stages with faults fail the test.
 func New(t T, o Options) *Lab {
 	t.Helper()
 	return newLab(t, o, nil)

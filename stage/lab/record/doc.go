@@ -9,9 +9,9 @@
 // state as it was. A [Recorder] makes records, a [Log] holds them.
 //
 // The seed path of a record determines the random draws of the Stage: seed, kind, namespace, name,
-// number of the entry, Stage. With the seed path, the uid, the age of the object when it was first
-// observed (0 in a simulation that created it) and the same Set, a transition can be repeated
-// without the rest of the run.
+// number of the entry, Stage. To repeat a transition without the rest of the run, use the seed
+// path, the uid, the same Set, and the age of the object when it was first observed. The age is 0
+// in a simulation that created the object.
 //
 // # Usage
 //

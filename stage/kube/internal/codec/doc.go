@@ -4,8 +4,8 @@
 // Client-go reads each JSON text four times: once to find its kind, twice to validate it, once to
 // build the object. This package reads it once. It skips the fields that the caller does not want,
 // and keeps tables of short strings, so that objects share them. With [Options].Share, objects also
-// share the maps and lists that are equal, and an object that is read twice in a row, as the answer
-// to a patch and as an event of a watch, is built once.
+// share equal maps and lists. An object that is read twice in a row, as the answer to a patch and
+// as an event of a watch, is then built once.
 //
 // It also reads protobuf into maps and lists; client-go reads protobuf only into Go types. Protobuf
 // has half the bytes of JSON, and costs the server less. The names of the fields come from the tags

@@ -20,11 +20,8 @@ import (
 )
 
 // TaintEviction returns the controller that deletes the Pods that do not tolerate the taints
-// NoExecute of their Node: at once, or when the shortest tolerationSeconds of the tolerations that
-// match have passed since it saw the taints. A Pod has tolerations of 300 seconds for the taints
-// not-ready and unreachable unless it has others for them. The Pods get the condition
-// DisruptionTarget and are deleted with their own grace period. A Pod whose Node loses its taints
-// before is kept. Its Events say that a Pod is marked for deletion, or no longer.
+// NoExecute of their Node. It deletes a Pod at once, or when the shortest tolerationSeconds of the
+// matching tolerations have passed since it saw the taints.
 func TaintEviction() reconcile.Controller {
 	e := &evictions{nodes: map[string]*evictedNode{}}
 	return reconcile.Controller{

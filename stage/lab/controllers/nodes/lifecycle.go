@@ -19,8 +19,8 @@ import (
 
 // Lifecycle returns the controller that finds the Nodes whose heartbeats have stopped. It makes
 // their conditions Unknown and their Pods not ready. It gives Nodes that are not ready the taint
-// NoExecute not-ready or unreachable: one Node of a zone every ten seconds, fewer if many Nodes of
-// a large zone are not ready, and none if no Node of any zone is ready.
+// NoExecute not-ready or unreachable. In each zone it taints one Node every ten seconds. It taints
+// fewer if many Nodes of a large zone are not ready, and none if no Node of any zone is ready.
 func Lifecycle(o Options) reconcile.Controller {
 	l := &lifecycle{options: o.withDefaults(), nodes: map[string]*nodeHealth{}, zones: map[string]*zone{}, registered: map[string]*unstructured.Unstructured{}, expiry: farAway}
 	return reconcile.Controller{

@@ -61,8 +61,8 @@ func (p *QueuedPodInfo) backoffEnds() time.Time {
 	return p.Timestamp.Add(min(backoff, maxBackoff)).Truncate(time.Second)
 }
 
-// dueAt is when a Pod that was put aside is tried again in any case: more than 5 minutes later, at
-// a whole or a half minute, or when the backoff is over if the cluster had no Node.
+// dueAt is when a Pod that was put aside is tried again in any case. That is more than 5 minutes
+// later, at a whole or a half minute. If the cluster had no Node, it is when the backoff is over.
 func (p *QueuedPodInfo) dueAt() time.Time {
 	if len(p.rejecters) == 0 {
 		return p.backoffEnds().Add(time.Second)

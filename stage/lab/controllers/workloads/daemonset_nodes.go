@@ -16,9 +16,13 @@ import (
 )
 
 // affectedByNode returns the DaemonSets to look at because a Node is new, or its labels or taints
-// have changed: DaemonSets that are for the Node and have no Pod there, DaemonSets that are not and
-// have a Pod there, and DaemonSets that count Pods on wrong Nodes. A Node that is gone affects
-// none.
+// have changed:
+//
+//   - DaemonSets that are for the Node and have no Pod there
+//   - DaemonSets that are not for the Node and have a Pod there
+//   - DaemonSets that count Pods on wrong Nodes
+//
+// A Node that is gone affects none.
 func affectedByNode(c *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
 	if ch.New == nil || ch.Old != nil && sameNode(ch.Old, ch.New) {
 		return nil

@@ -72,9 +72,9 @@ func (c Call) release(obj, owner *unstructured.Unstructured) error {
 	return err
 }
 
-// WatchOwned returns the watches of a controller whose owners own objects of a kind: a change
-// matters to the owner of the object and, if the object has no controller, to the owners that
-// select it and have to adopt it.
+// WatchOwned returns the watches of a controller whose owners own objects of a kind. A change
+// matters to the owner of the object. If the object has no controller, the change matters to the
+// owners that select it and have to adopt it.
 func WatchOwned(kind, owner schema.GroupVersionKind) []reconcile.Watch {
 	orphans := func(c *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
 		if ch.New == nil || HasController(ch.New) {

@@ -77,10 +77,11 @@ func (p Pod) isSidecar(name string) bool {
 }
 
 // ToDelete returns the n Pods that a controller deletes first, in the order of
-// kube-controller-manager (ActivePodsWithRanks): Pods without a Node, pending, not ready, of lower
-// deletion cost, on a Node with more of the related Pods, ready for a shorter time, restarted more
-// often, younger. It compares times by their order of magnitude. onNode is how many of the related
-// Pods each Node has.
+// kube-controller-manager (ActivePodsWithRanks). First are Pods without a Node, then pending Pods,
+// Pods that are not ready, Pods of lower deletion cost, Pods on a Node with more of the related
+// Pods, Pods that are ready for a shorter time, Pods that restarted more often, and younger Pods.
+// It compares times by their order of magnitude. onNode is how many of the related Pods each Node
+// has.
 func ToDelete(candidates []*Candidate, onNode map[string]int, n int, now time.Time) []*Candidate {
 	if n >= len(candidates) {
 		return slices.Clone(candidates)

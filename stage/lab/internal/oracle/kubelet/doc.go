@@ -1,8 +1,9 @@
-// Package kubelet plays random Pods twice, in virtual time: with the container runtime manager of
-// the kubelet of Kubernetes (pkg/kubelet/kuberuntime), in a testing/synctest bubble and on a
-// runtime that fakes containers, and with our kubelet. It compares when containers start and end,
-// with which codes, when images are pulled, and the texts of Events. The kubelet also computes the
-// phase and conditions for the container statuses that our kubelet writes. More Pods:
+// Package kubelet plays random Pods twice, in virtual time. The first play uses the container
+// runtime manager of the kubelet of Kubernetes (pkg/kubelet/kuberuntime), in a testing/synctest
+// bubble and on a runtime that fakes containers. The second play uses our kubelet. It compares when
+// containers start and end, with which codes, when images are pulled, and the texts of Events. The
+// kubelet also computes the phase and conditions for the container statuses that our kubelet
+// writes. More Pods:
 //
 //	make oracle-kubelet SCENARIOS=10000
 //

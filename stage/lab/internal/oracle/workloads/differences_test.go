@@ -17,9 +17,9 @@ func ignore(u *unstructured.Unstructured) {
 	}
 }
 
-// uncounted are reasons of Events that an object gets each time that it is looked at: how often that is
-// between two writes, before a controller has seen its own, or while a quota is used up, is left to
-// microseconds.
+// uncounted are reasons of Events that an object gets each time that a controller looks at it.
+// Microseconds decide how often this is between two writes, before a controller has seen its own
+// writes, or while a quota is used up.
 var uncounted = map[string]bool{"SawCompletedJob": true, "JobAlreadyActive": true, "FailedCreate": true}
 
 // combinedPrefix begins the message of an Event that combines similar ones. If goroutines record
