@@ -39,9 +39,9 @@ func New(of dynamic.Interface, mapper meta.RESTMapper) *Cluster {
 	return &Cluster{client: client{json: of}, kinds: newKinds(mapper), events: newRecentEvents(), users: newImpersonators()}
 }
 
-// Share returns the cluster for a player. Objects that it returns share equal parts, so they must
-// not be changed, and do not have the metadata that a player does not need, unless [Options] keep
-// it. A Cluster made by [New] returns itself.
+// Share returns the cluster for a player. Its objects share equal parts, so they must not be
+// changed. They do not have the metadata that a player does not need, unless [Options] keep it. A
+// Cluster made by [New] returns itself.
 func (c *Cluster) Share() transport.Transport {
 	if c.factory == nil {
 		return c

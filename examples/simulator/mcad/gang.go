@@ -18,11 +18,12 @@ const (
 	unscheduled   = " unscheduled" // no name of a Node
 )
 
-// Coscheduler returns a controller that binds the Pods of a PodGroup together: when there is room
-// for spec.minMember of them at once, and then each of the rest as room appears. It takes the Pods
-// with schedulerName "scheduler-plugins-scheduler" and the label scheduling.x-k8s.io/pod-group.
-// Each Pod gets the Node with the fewest Pods among the Nodes with room, and the first by name
-// among equal ones. It ignores node affinity and taints: all Nodes are for all Pods.
+// Coscheduler returns a controller that binds the Pods of a PodGroup together. It binds
+// spec.minMember of them when there is room for all these at once, and then each of the rest as
+// room appears. It takes the Pods with schedulerName "scheduler-plugins-scheduler" and the label
+// scheduling.x-k8s.io/pod-group. Each Pod gets the Node with the fewest Pods among the Nodes with
+// room, and the first by name among equal ones. It ignores node affinity and taints: all Nodes are
+// for all Pods.
 func Coscheduler() reconcile.Controller {
 	byNode := &reconcile.Index{Kind: pods, Value: nodeOf}
 	return reconcile.Controller{

@@ -76,8 +76,8 @@ func edited(v any, path []any, value any) any {
 	}
 }
 
-// editsOf are edits of all fields of an object but its metadata: a field is missing, or has other
-// values, which of returns; an element of a list is there twice.
+// editsOf returns edits of all fields of an object except its metadata. An edit removes a field,
+// gives it another value, as of returns, or repeats an element of a list.
 func editsOf(obj map[string]any, of func(any) []any) (all []edit) {
 	var walk func(v any, path []any)
 	walk = func(v any, path []any) {

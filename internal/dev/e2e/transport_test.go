@@ -133,8 +133,8 @@ func inParallel(n int, do func(i int)) {
 	all.Wait()
 }
 
-// TestBusyServersLoseNothing plays Pods while they come and go as fast as the server takes them,
-// which closes watches that do not keep up: each is patched once and deleted once.
+// TestBusyServersLoseNothing plays Pods that come and go as fast as the server accepts them. The
+// server closes watches that do not keep up. Each Pod is patched once and deleted once.
 func TestBusyServersLoseNothing(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: busy}}")

@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// KeyOf returns the key by which an object is given to a member: that of its Node for a Pod which
-// is bound to one, else its own.
+// KeyOf returns the key by which an object is given to a member. A Pod that is bound to a Node has
+// the key of the Node; any other object has its own key.
 func KeyOf(obj *unstructured.Unstructured) stage.Key {
 	key := stage.KeyOf(obj)
 	if key.Group != "" || key.Kind != "Pod" {

@@ -29,12 +29,12 @@ type Player interface {
 // Options of [Follow]. The zero value is the default.
 type Options struct {
 	// Compile is how Stages are compiled. All Sets have the same Env: the Env of these options, or
-	// one that is made for them. The default for Allow is the zero [stage.Allow], which lets Stages
-	// change only the objects that they are played on, because the permission to write Stages is
-	// not the permission to do everything.
+	// one that is made for them. The default for Allow is the zero [stage.Allow]. It lets Stages
+	// change only the objects that they are played on, because a user who may write Stages need not
+	// be allowed to do everything.
 	Compile stage.Options
-	// Trace is called for each version of a Stage that was read, in the order of their names,
-	// before the version takes effect, by one goroutine at a time.
+	// Trace is called for each version of a Stage that was read, before the version takes effect.
+	// The calls are in the order of the names, by one goroutine at a time.
 	Trace func(VersionStatus)
 	// Failed is called for requests that failed. They are tried again.
 	Failed func(error)

@@ -29,6 +29,7 @@
 //
 // An object read from protobuf is equal to the same object read from JSON: it has a member for each
 // field that JSON never omits. Tests compare random objects of all kinds, and internal/dev/e2e
-// those of a real server. Nothing is lost: a message with a field that the Go types of this program
-// do not have, because the server is newer, is an [UnreadableError], and the caller asks for JSON.
+// those of a real server. Nothing is lost: if the server is newer, a message can have a field that
+// the Go types of this program do not have. Such a message is an [UnreadableError], and the caller
+// asks for JSON.
 package codec

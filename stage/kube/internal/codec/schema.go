@@ -94,8 +94,8 @@ func NewSchemas(scheme *runtime.Scheme) *Schemas {
 	}
 }
 
-// Has reports whether to ask for protobuf of a kind: the scheme has it, all its fields are of types
-// that can be read, and no message of the kind was found unreadable.
+// Has reports whether to ask for protobuf for a kind. The scheme must have the kind, the reader
+// must support the types of all its fields, and no message of the kind was found unreadable.
 func (s *Schemas) Has(gvk schema.GroupVersionKind) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

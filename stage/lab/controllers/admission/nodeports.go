@@ -198,8 +198,8 @@ func (a *allocation) isTaken(n int64) bool {
 
 var errFull = errors.New("range is full")
 
-// any takes a free port: of the upper part of the range, from a place that depends on the name of
-// the Service on, or else of the lower part.
+// any takes a free port. It first looks in the upper part of the range, from a place that depends
+// on the name of the Service, and then in the lower part.
 func (a *allocation) any() (int64, error) {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(a.review.Name.String()))

@@ -12,8 +12,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// refusal returns why a kubelet does not take a Pod that it sees for the first time, "" if it does:
-// another Pod of its node has a host port that it wants.
+// refusal returns why a kubelet refuses a Pod that it sees for the first time, or "". It refuses a
+// Pod if another Pod of its node has a host port that it wants.
 func refusal(cache *reconcile.Cache, pod *unstructured.Unstructured) (reason, message string) {
 	ports := pods.HostPorts(fields.Map(pod.Object, "spec"))
 	if len(ports) == 0 || isTaken(pod) {

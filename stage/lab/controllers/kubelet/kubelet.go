@@ -44,8 +44,8 @@ type Step struct {
 	Status map[string]any
 	// Events are the Events to record, in their order.
 	Events []Event
-	// Delete is set if the Pod must be deleted without a grace period, after its status has been
-	// written: its deletion was requested, and its containers have ended.
+	// Delete is set if the Pod must be deleted without a grace period after its status has been
+	// written. Its deletion was requested, and its containers have ended.
 	Delete bool
 	// Next is when there is more to do if the Pod does not change before. Zero: never.
 	Next time.Time
