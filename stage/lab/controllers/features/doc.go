@@ -1,10 +1,10 @@
 // Package features says which fields of built-in kinds the controllers, the scheduler and the
-// cluster in memory heed, and reports the use of those that they do not.
+// cluster in memory use. It reports objects that use any other field.
 //
 // # Terminology
 //
-// A [Row] is about a field of a kind, with all below it, or about a kind as a whole. Its [State]
-// says what is done with it. A [Use] is a row that an object has met.
+// A [Row] is about a field of a kind and all fields below it, or about a kind as a whole. Its
+// [State] says whether the field has its effect here. A [Use] is a row that an object uses.
 //
 // # Usage
 //

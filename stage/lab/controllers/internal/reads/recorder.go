@@ -51,7 +51,7 @@ func newRecorder() *recorder {
 	return &recorder{maps: map[uintptr]known{}, objects: map[kind]int{}, seen: map[kind]map[string]string{}}
 }
 
-// of returns what was read of a kind.
+// of returns the reads of a kind.
 func (r *recorder) of(k features.Kind) map[string]string {
 	apiVersion, name := schema.GroupVersionKind(k.GroupVersionKind).ToAPIVersionAndKind()
 	return r.seen[kind{apiVersion, name}]
@@ -168,7 +168,7 @@ func (r *recorder) add(at place, v any) {
 	}
 }
 
-// reader returns the function of a controller that reads, and the place; "" if it is no controller.
+// reader returns the controller function that reads, and the place; "" outside controllers.
 func reader() string {
 	var pcs [12]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs[:])])

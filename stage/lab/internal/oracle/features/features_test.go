@@ -15,12 +15,12 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// plain are the kinds that hold data for people and programs: nothing in a control plane acts on
-// them but as the kinds that refer to them say.
+// plain are the kinds that hold data for users and programs. No part of a control plane acts on
+// them, except as referring kinds say.
 var plain = []string{"ConfigMap", "Secret", "Event", "Lease", "Endpoints", "EndpointSlice", "ServiceAccount", "PodTemplate", "ControllerRevision", "IPAddress"}
 
-// TestEveryFieldHasARow walks the Go types of the kinds in the table. A field has a row of its own,
-// or one above it, or its fields have.
+// TestEveryFieldHasARow walks the Go types of the kinds in the table. A field has its own row, or a
+// row above it, or its fields have rows.
 func TestEveryFieldHasARow(t *testing.T) {
 	for _, k := range features.Kinds() {
 		paths := map[string]bool{}
@@ -39,13 +39,12 @@ func TestEveryFieldHasARow(t *testing.T) {
 	}
 }
 
-// isOlder reports whether a row is for a field of another minor of Kubernetes than that of this
-// module.
+// isOlder reports whether a row is for a field of a different minor version of Kubernetes.
 func isOlder(path string) bool {
 	return slices.Contains([]string{"spec.schedulingGroup", "spec.workloadRef", "spec.scheduling", "spec.jobTemplate.spec.scheduling", "spec.podPreemptionPolicy", "spec.preventPodSchedulingIfMissing"}, path)
 }
 
-// TestEveryKindHasRows holds that all kinds of a cluster in memory are in the table, or plain.
+// TestEveryKindHasRows checks that all kinds of a cluster in memory are in the table, or plain.
 func TestEveryKindHasRows(t *testing.T) {
 	known := map[schema.GroupVersionKind]bool{}
 	for _, k := range features.Kinds() {
