@@ -41,7 +41,7 @@ func FuzzAugment(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, obj := range decodings(data) {
-			before := kstatus.ComputeAt(obj, now)
+			before := kstatus.Standard().Compute(obj, now)
 			r := kstatus.Standard().Augment(obj, now)
 			require.Equal(t, before, r)
 			once := object.CopyMap(obj.Object)
