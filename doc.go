@@ -48,6 +48,8 @@
 //
 //   - [github.com/stagecraft-go/stagecraft/staged]: StagedBindingPolicies, decided purely and
 //     explained
+//   - [github.com/stagecraft-go/stagecraft/staged/bindingpolicy]: places the workload through
+//     KubeStellar
 //   - [github.com/stagecraft-go/stagecraft/staged/player]: carries the decisions out on a hub
 //   - [github.com/stagecraft-go/stagecraft/staged/kubestellar]: what KubeStellar computes:
 //     matching, Bindings, CombinedStatuses

@@ -3,23 +3,22 @@ package staged
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math/big"
-	"slices"
 	"strings"
 
-	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
 // An assessment is what the observations say about a started stage.
 type assessment struct {
-	finding              // whether condition and guards hold
-	bound           bool // all BindingPolicies of the stage have their Bindings
-	hasDestinations bool // the Bindings have a destination, or need none
-	noDestinations  bool // the Bindings have no destination at all
-	unreportable    bool // KubeStellar will never report one of the objects
-	failing         bool // failureCondition is true for an object
+	finding                           // whether condition and guards hold
+	bound           bool              // all placements of the stage were taken over
+	hasDestinations bool              // the placements hold a cluster, or need none
+	noDestinations  bool              // the placements hold no cluster at all
+	unreportable    bool              // KubeStellar will never report one of the objects
+	failing         bool              // failureCondition is true for an object
+	undelivered     map[string]string // clusters that are waited for and do not have the revision, and what they have
+	evidence        Evidence          // the weakest that was used
 	failure         string
 	counts          v1alpha1.Counts
 }
@@ -28,14 +27,14 @@ type assessment struct {
 func (d *decider) assess(i int) assessment {
 	rec := d.Status.Stages[i]
 	a := d.newAssessor(i)
-	if d.policy.stages[i].isBatched() {
+	if d.inWaves(i) {
 		for _, b := range rec.Batches[rec.StartedBatches:] {
 			a.waiting += len(b.Clusters)
 		}
 	}
-	for _, p := range d.begun(i) {
-		if !p.absent {
-			d.assessPlacement(a, p, rec.StartedAt)
+	for _, w := range d.begun(i) {
+		if !w.absent {
+			d.assessWave(a, w, rec.StartedAt)
 		}
 	}
 	a.checkGuards()
@@ -43,42 +42,12 @@ func (d *decider) assess(i int) assessment {
 }
 
 // assessCluster assesses one cluster of a stage with perCluster.
-func (d *decider) assessCluster(s *stage, rec *v1alpha1.StageStatus, p placement) assessment {
-	a := d.newAssessor(p.stage)
+func (d *decider) assessCluster(rec *v1alpha1.StageStatus, w wave) assessment {
+	a := d.newAssessor(w.stage)
 	a.waiting = len(rec.Batches)
-	d.assessPlacement(a, p, rec.Batches[p.batch].StartedAt)
+	d.assessWave(a, w, rec.Batches[w.batch].StartedAt)
 	a.checkGuards()
 	return a.assessment
-}
-
-// missing says what does not exist yet of a BindingPolicy; "" if nothing is missing.
-func (d *decider) missing(p placement) string {
-	state := d.observed[p.name]
-	switch {
-	case state != nil && state.foreign:
-		return fmt.Sprintf("BindingPolicy %s belongs to somebody else", p.name)
-	case state == nil || state.policy == nil:
-		return fmt.Sprintf("BindingPolicy %s does not exist yet", p.name)
-	case state.policy.DeletionTimestamp != nil:
-		return fmt.Sprintf("BindingPolicy %s is being deleted, and is created again after that", p.name)
-	case d.isOutdated(p):
-		return fmt.Sprintf("BindingPolicy %s is not updated yet", p.name)
-	case state.binding == nil:
-		return fmt.Sprintf("BindingPolicy %s has no Binding yet", p.name)
-	case !state.isBound():
-		return fmt.Sprintf("the Binding %s is that of an earlier BindingPolicy", p.name)
-	case d.policy.stagesUpdates() && !p.frozen && !state.isThawed():
-		return fmt.Sprintf("the Binding %s does not let new versions through yet", p.name)
-	}
-	return ""
-}
-
-// isOutdated reports whether a BindingPolicy that exists has to be updated first: its version, or
-// what it places where, is not what it must be.
-func (d *decider) isOutdated(p placement) bool {
-	d.acceptAdopted(p)
-	rec := d.owned(p.name)
-	return rec == nil || rec.Removing || versionOf(d.observed[p.name].policy) != rec.Version || rec.Spec != d.specHash(p)
 }
 
 // An assessor makes an assessment.
@@ -89,14 +58,17 @@ type assessor struct {
 	late      map[string]ObjectRef // destinations that have not reported the present version of some object
 	unchecked int                  // objects for which that is not known
 	waiting   int                  // clusters of batches that have not begun
-	workload  int                  // objects in the Bindings
+	workload  int                  // objects that are placed
 	clusters  int                  // that the selectors choose from; -1: not known
+	setAside  int                  // clusters that the stage does not wait for: a delivery took too long
+	revision  string               // the name of the wanted revision, for texts
+	content   bool                 // it is known of which revision reports are
 }
 
 func (d *decider) newAssessor(i int) *assessor {
-	a := &assessor{stage: d.policy.stages[i], addLine: d.addLine, late: map[string]ObjectRef{}, clusters: -1,
-		assessment: assessment{finding: finding{Satisfaction: Satisfied}, bound: true}}
-	if d.clusters != nil {
+	a := &assessor{stage: d.policy.stages[i], addLine: d.addLine, late: map[string]ObjectRef{}, clusters: -1, revision: d.revisionName(RevisionID(d.Status.Wanted)),
+		assessment: assessment{finding: finding{Satisfaction: Satisfied}, bound: true, evidence: EvidenceExact, undelivered: map[string]string{}}}
+	if a.content = d.seen.Can.Content; d.clusters != nil {
 		a.clusters = len(d.clusters)
 	}
 	return a
@@ -115,17 +87,18 @@ func (a *assessor) add(ref ObjectRef, found finding) {
 	}
 }
 
-// addObjects adds the objects of one BindingPolicy.
-func (a *assessor) addObjects(e *evaluator) {
-	a.counts.Destinations += int32(len(e.binding.Spec.Destinations))
-	a.workload += len(e.bound)
+// addObjects adds the objects of one placement.
+func (a *assessor) addObjects(e *evaluator, objects []*WorkloadObject) {
+	a.counts.Destinations += int32(len(e.destinations))
+	a.workload += len(objects)
 	late := new(big.Int)
-	for _, o := range e.bound {
+	for _, obj := range objects {
+		o := e.state(obj)
 		switch kept := e.filter(o); kept.Satisfaction {
 		case Unknown:
 			a.counts.Objects++
 			a.counts.Unknown++
-			a.add(o.ref, kept)
+			a.add(o.Ref(), kept)
 		case Satisfied:
 			a.counts.Objects++
 			if a.stage.condition != nil {
@@ -135,7 +108,7 @@ func (a *assessor) addObjects(e *evaluator) {
 	}
 }
 
-// addObject adds one object, and the destinations that are late with it.
+// addObject adds one object, and the clusters that are late with it.
 func (a *assessor) addObject(e *evaluator, o *objectState, late *big.Int) {
 	r := e.result(o)
 	switch r.condition.Satisfaction {
@@ -146,24 +119,24 @@ func (a *assessor) addObject(e *evaluator, o *objectState, late *big.Int) {
 	}
 	a.unreportable = a.unreportable || r.unreportable
 	if r.failing && !a.failing {
-		a.failing, a.failure = true, fmt.Sprintf("failureCondition is true for %s in %s: %s", o.ref, e.clusterText(), e.failureText(o))
+		a.failing, a.failure = true, fmt.Sprintf("failureCondition is true for %s in %s: %s", o.Ref(), e.clusterText(), e.failureText(o))
 	}
 	switch {
 	case r.late == nil:
 		a.unchecked++
 	case new(big.Int).AndNot(r.late, late).Sign() != 0:
 		late.Or(late, r.late)
-		for i, dest := range e.binding.Spec.Destinations {
-			if _, known := a.late[dest.ClusterID]; !known && r.late.Bit(i) == 1 {
-				a.late[dest.ClusterID] = o.ref
+		for i, name := range e.destinations {
+			if _, known := a.late[name]; !known && r.late.Bit(i) == 1 && !e.excused[name] {
+				a.late[name] = o.Ref()
 			}
 		}
 	}
 	switch {
 	case a.addLine != nil:
 		e.explain(o, r, a)
-	case r.condition.Satisfaction < a.Satisfaction && len(e.binding.Spec.Destinations) > 0:
-		a.finding = finding{r.condition.Satisfaction, o.ref.String() + " in " + e.clusterText() + ": " + e.reason(o, r)}
+	case r.condition.Satisfaction < a.Satisfaction && len(e.destinations) > 0:
+		a.finding = finding{r.condition.Satisfaction, o.Ref().String() + " in " + e.clusterText() + ": " + e.reason(o, r)}
 	}
 }
 
@@ -204,12 +177,36 @@ func (a *assessor) choice() string {
 	return fmt.Sprintf(" of the %d clusters", a.clusters)
 }
 
-// checkLate checks how many destinations are late. At least one must not be.
+// checkLate checks how many clusters are late: they do not have the revision, or have not reported
+// it. At least one must not be.
 func (a *assessor) checkLate(total int) {
-	allowed := min(a.stage.maxSilent.of(total), total-1)
-	if len(a.late) > max(0, allowed) {
-		names := slices.Sorted(maps.Keys(a.late))
-		a.add(ObjectRef{}, unsatisfied("no status of the bound workload from %s (%s)", firstOf(names, ", "), a.lateText(names)))
+	allowed := max(0, min(a.stage.maxSilent.of(total), total-1))
+	missing := map[string]bool{}
+	for name := range a.late {
+		missing[name] = true
+	}
+	for name := range a.undelivered {
+		missing[name] = true
+	}
+	if failures := a.stage.maxFailures.of(total); a.stage.perCluster == nil && a.setAside > failures {
+		a.add(ObjectRef{}, unsatisfied("%d clusters are set aside because their delivery takes too long, at most %d may be", a.setAside, failures))
+	}
+	switch {
+	case len(missing) <= allowed:
+		clear(a.undelivered)
+	case len(a.undelivered) > 0:
+		texts := sortedKeys(a.undelivered)
+		for i, name := range texts {
+			texts[i] = fmt.Sprintf("%s (%s)", name, a.undelivered[name])
+		}
+		a.Satisfaction = Satisfied // this explains whatever the condition says
+		a.add(ObjectRef{}, unknown("%s is not delivered to %s", a.revision, firstOf(texts, ", ")))
+	default:
+		late := sortedKeys(a.late)
+		if a.content {
+			a.Satisfaction = Satisfied
+		}
+		a.add(ObjectRef{}, unsatisfied("no status of the bound workload from %s (%s)", firstOf(late, ", "), a.lateText(late)))
 	}
 	if a.addLine != nil && a.unchecked > 0 {
 		a.addLine(Line{Stage: a.stage.Name, Satisfaction: Satisfied,
@@ -232,14 +229,10 @@ func (a *assessor) lateText(names []string) string {
 	return fmt.Sprintf("%s; %d clusters lack another one", first, others)
 }
 
-// clusterText names the destinations.
-func clusterText(all []control.Destination) string {
-	var names []string
-	for _, d := range all[:min(3, len(all))] {
-		names = append(names, d.ClusterID)
-	}
-	text := cmp.Or(strings.Join(names, ", "), "no cluster")
-	if more := len(all) - len(names); more > 0 {
+// clusterText names the clusters.
+func clusterText(all []string) string {
+	text := cmp.Or(strings.Join(all[:min(3, len(all))], ", "), "no cluster")
+	if more := len(all) - 3; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text

@@ -1,6 +1,7 @@
 package staged
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,10 +14,13 @@ func (s *stage) isBatched() bool { return s.maxConcurrency != nil || s.perCluste
 
 // batching is the field that divides the clusters.
 func (s *stage) batching() string {
-	if s.perCluster != nil {
+	switch {
+	case s.perCluster != nil:
 		return "perCluster"
+	case s.maxConcurrency != nil:
+		return "maxConcurrency"
 	}
-	return "maxConcurrency"
+	return "the placement by name"
 }
 
 // batchSize returns how many clusters a batch may have.
@@ -25,6 +29,9 @@ func (s *stage) batchSize(clusters int) int {
 	if s.perCluster != nil {
 		return max(1, least)
 	}
+	if s.maxConcurrency == nil {
+		return max(1, clusters)
+	}
 	return max(1, s.maxConcurrency.of(clusters), least)
 }
 
@@ -32,6 +39,9 @@ func (s *stage) batchSize(clusters int) int {
 const maxBatches = 9999
 
 func (d *decider) batchName(i, n int) string {
+	if !d.policy.stages[i].isBatched() {
+		return d.policy.stages[i].full
+	}
 	return d.policy.stages[i].full + "." + strconv.Itoa(n+1)
 }
 
@@ -40,7 +50,7 @@ func (d *decider) batchName(i, n int) string {
 func (d *decider) divide(i int) bool {
 	s, rec := d.policy.stages[i], &d.Status.Stages[i]
 	switch {
-	case !s.isBatched():
+	case !d.inWaves(i):
 		rec.Batches, rec.StartedBatches = nil, 0
 		return true
 	case d.clusters != nil:
@@ -63,14 +73,17 @@ func (d *decider) divide(i int) bool {
 // by which a batch selects it.
 func (d *decider) assign(i int) bool {
 	s, rec := d.policy.stages[i], &d.Status.Stages[i]
-	all := d.selected(s)
+	all := d.ordered(s)
 	for _, name := range all {
-		if label := d.clusters[name][d.policy.clusterLabel]; label != name {
+		if label := d.clusters[name][d.policy.clusterLabel]; label != name && !d.seen.Can.OldRevision {
 			d.stall("ClusterLabel", "cluster %s has no label %s=%s, by which a batch could select it", name, d.policy.clusterLabel, name)
 			return false
 		}
 	}
 	b := &batches{list: rec.Batches, begun: int(rec.StartedBatches), size: s.batchSize(len(all)), in: map[string]bool{}}
+	if !s.isBatched() {
+		return d.assignWhole(i, all)
+	}
 	b.keep(func(name string, begun bool) bool {
 		have, exists := d.clusters[name]
 		return exists && s.selects(have) || !exists && begun
@@ -88,11 +101,66 @@ func (d *decider) assign(i int) bool {
 	return true
 }
 
-// served returns the clusters of a stage, sorted, that have the workload from a BindingPolicy of it
+// assignWhole brings the only wave of a stage up to date. A cluster that joins while the stage soaks
+// is late: it is served, and the stage does not wait for it.
+func (d *decider) assignWhole(i int, all []string) bool {
+	rec := &d.Status.Stages[i]
+	var old v1alpha1.Batch
+	if len(rec.Batches) == 1 {
+		old = rec.Batches[0]
+	}
+	if len(all) == 0 {
+		rec.Batches, rec.StartedBatches = nil, 0
+		return true
+	}
+	if rec.SatisfiedSince != nil && rec.Phase == v1alpha1.Soaking && i == d.active() {
+		old.Late = without(all, slices.DeleteFunc(slices.Clone(old.Clusters), func(c string) bool { return slices.Contains(old.Late, c) }))
+	}
+	if !slices.Equal(old.Clusters, all) {
+		old.Clusters = all
+	}
+	rec.Batches, rec.StartedBatches = []v1alpha1.Batch{old}, min(1, rec.StartedBatches)
+	if i != d.active() && rec.CompletedAt != nil {
+		rec.StartedBatches = 1
+	}
+	return true
+}
+
+// without returns the names that are not among others; nil if there is none.
+func without(names, others []string) (left []string) {
+	for _, name := range names {
+		if !slices.Contains(others, name) {
+			left = append(left, name)
+		}
+	}
+	return left
+}
+
+// ordered returns the names of the clusters of a stage in the order in which they are divided.
+func (d *decider) ordered(s *stage) []string {
+	names := d.selected(s)
+	if s.SortBy == "" {
+		return names
+	}
+	slices.SortStableFunc(names, func(a, b string) int {
+		x, has := d.clusters[a][s.SortBy]
+		y, hasToo := d.clusters[b][s.SortBy]
+		switch {
+		case has && !hasToo:
+			return -1
+		case !has && hasToo:
+			return 1
+		}
+		return cmp.Compare(x, y)
+	})
+	return names
+}
+
+// served returns the clusters of a stage, sorted, that have the workload from a placement of it
 // and are still selected.
 func (d *decider) served(i int) (names []string) {
 	s := d.policy.stages[i]
-	for _, o := range d.Status.BindingPolicies {
+	for _, o := range d.Status.Placements {
 		if o.Stage != s.Name || o.Removing || !d.exists(o.Name) {
 			continue
 		}
@@ -109,8 +177,8 @@ func (d *decider) served(i int) (names []string) {
 // hadClusters reports whether a stage has, or once had, a cluster.
 func (d *decider) hadClusters(i int) bool {
 	s, rec := d.policy.stages[i], d.Status.Stages[i]
-	return rec.EmptySince != nil || rec.SatisfiedSince != nil || rec.Counts.Destinations > 0 || slices.ContainsFunc(d.Status.BindingPolicies,
-		func(o v1alpha1.OwnedBindingPolicy) bool { return o.Stage == s.Name && len(o.Clusters) > 0 })
+	return rec.Empty != nil || rec.SatisfiedSince != nil || rec.Counts.Destinations > 0 || slices.ContainsFunc(d.Status.Placements,
+		func(o v1alpha1.OwnedPlacement) bool { return o.Stage == s.Name && len(o.Clusters) > 0 })
 }
 
 // batches are the batches of a stage while clusters are assigned to them.
@@ -192,11 +260,8 @@ func (d *decider) startBatch(i, n int) bool {
 		d.hold(rec, why)
 		return false
 	}
-	if s.perCluster == nil {
-		d.endTurns(i)
-	}
 	d.beginBatch(i, n)
-	rec.Phase, rec.StartedAt, rec.SatisfiedSince = v1alpha1.Progressing, wholeSecond(d.now), nil
+	rec.Phase, rec.StartedAt, rec.SatisfiedSince, rec.Soak, rec.Waited, rec.Delivering = v1alpha1.Progressing, wholeSecond(d.now), nil, nil, nil, nil
 	d.event("Normal", "BatchStarted", "batch %d of %d of stage %q", rec.StartedBatches, len(rec.Batches), rec.Name)
 	return true
 }
@@ -221,6 +286,7 @@ func (d *decider) beginBatch(i, n int) {
 	rec := &d.Status.Stages[i]
 	rec.StartedBatches = int32(n + 1)
 	if d.policy.stages[i].perCluster != nil {
-		rec.Batches[n].StartedAt, rec.Batches[n].SatisfiedSince = wholeSecond(d.now), nil
+		b := &rec.Batches[n]
+		b.StartedAt, b.SatisfiedSince, b.Soak, b.Waited = wholeSecond(d.now), nil, nil, nil
 	}
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -94,9 +95,9 @@ func BenchmarkCondition(b *testing.B) {
 }
 
 // large is a rollout of objects over clusters, all of them satisfied but the first.
-func large(tb testing.TB, objects, clusters int) (r *staged.Rollout, status v1alpha1.Status, change func(value string)) {
+func large(tb testing.TB, objects, clusters int) (r *bindingpolicy.Rollout, status v1alpha1.Status, change func(value string)) {
 	p := compile(tb, policyHead+"  stages: [{name: dev, clusterSelectors: [{}], condition: \""+printed+"\"}, {name: prod}]\n")
-	r = staged.NewRollout(p)
+	r = bindingpolicy.NewRollout(p)
 	r.Update(p, metav1.ObjectMeta{Name: "s", UID: "sbp"})
 	owner := metav1.OwnerReference{Kind: v1alpha1.Kind, Name: "s", UID: "sbp"}
 	dev := r.Decide(v1alpha1.Status{}, start).Ensure[0]
@@ -112,7 +113,7 @@ func large(tb testing.TB, objects, clusters int) (r *staged.Rollout, status v1al
 	for i := range objects {
 		name := fmt.Sprintf("o%04d", i)
 		binding.Spec.Workload.NamespaceScope = append(binding.Spec.Workload.NamespaceScope, control.DownsyncClause{Group: "apps", Version: "v1", Resource: "deployments", Namespace: "shop", Name: name})
-		r.ObserveReport(staged.Report{BindingPolicy: "s.stage.dev", Object: staged.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: name}, Clusters: reports})
+		r.ObserveReport(bindingpolicy.Report{BindingPolicy: "s.stage.dev", Object: staged.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: name}, Clusters: reports})
 		if i > 0 {
 			r.ObserveStatus(cells(name, "1"))
 		}
@@ -150,7 +151,7 @@ func BenchmarkDecide(b *testing.B) {
 				r, status, change := large(b, objects, 100)
 				for i := 0; silent && i < objects; i++ {
 					object := staged.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: fmt.Sprintf("o%04d", i)}
-					r.ObserveReport(staged.Report{BindingPolicy: "s.stage.dev", Object: object})
+					r.ObserveReport(bindingpolicy.Report{BindingPolicy: "s.stage.dev", Object: object})
 				}
 				b.ReportAllocs()
 				for i := 0; b.Loop(); i++ {
@@ -166,7 +167,7 @@ func BenchmarkDecide(b *testing.B) {
 func BenchmarkDecideBatches(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		b.Run(fmt.Sprintf("%d clusters", n), func(b *testing.B) {
-			r := staged.NewRollout(compile(b, policyHead+"  stages: [{name: dev, clusterSelectors: [{}], condition: 'true', maxConcurrency: 1}]\n"))
+			r := bindingpolicy.NewRollout(compile(b, policyHead+"  stages: [{name: dev, clusterSelectors: [{}], condition: 'true', maxConcurrency: 1}]\n"))
 			clusters := map[string]map[string]string{}
 			for i := range n {
 				name := fmt.Sprintf("c%04d", i)

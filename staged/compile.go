@@ -36,9 +36,8 @@ type Options struct {
 type Policy struct {
 	object       v1alpha1.StagedBindingPolicy
 	stages       []*stage
-	revision     string
-	placed       string                         // a hash of downsync
-	frozen       []control.DownsyncPolicyClause // downsync for clusters that stay at their version
+	plan         string // a hash of what is placed where
+	placed       string // a hash of downsync
 	clusterLabel string
 	decisionCost uint64
 	warnings     Errors
@@ -46,6 +45,47 @@ type Policy struct {
 
 // Name returns metadata.name.
 func (p *Policy) Name() string { return p.object.Name }
+
+// Definition returns the StagedBindingPolicy that was compiled. It must not be changed.
+func (p *Policy) Definition() v1alpha1.StagedBindingPolicy { return p.object }
+
+// Places reports whether clauses are those of spec.downsync, whether or not they hold what clusters
+// have.
+func (p *Policy) Places(clauses []control.DownsyncPolicyClause, hold bool) bool {
+	want := p.object.Spec.Downsync
+	if hold {
+		want = Held(want)
+	}
+	return hashOf(clauses) == hashOf(want)
+}
+
+// Held returns clauses that never update an object that a cluster has.
+func Held(clauses []control.DownsyncPolicyClause) []control.DownsyncPolicyClause {
+	clauses = slices.Clone(clauses)
+	for i := range clauses {
+		clauses[i].CreateOnly = true
+	}
+	return clauses
+}
+
+// requires returns the evidence that a stage asks for.
+func (p *Policy) requires(stage string) Evidence {
+	want := p.object.Spec.RequireEvidence
+	for _, s := range p.stages {
+		if s.Name == stage {
+			want = cmp.Or(s.RequireEvidence, want)
+		}
+	}
+	switch {
+	case want == v1alpha1.Exact:
+		return EvidenceExact
+	case want == v1alpha1.None, want == "" && !p.stagesUpdates():
+		return EvidenceNone
+	}
+	return EvidenceOrdered
+}
+
+func (p *Policy) stagesUpdates() bool { return p.object.Spec.Updates == v1alpha1.Staged }
 
 // Warnings returns what Compile found doubtful but did not refuse.
 func (p *Policy) Warnings() Errors { return slices.Clone(p.warnings) }
@@ -125,13 +165,16 @@ func (c *compiler) warn(path, text string) {
 
 func (c *compiler) policy(o Options) *Policy {
 	spec := &c.definition.policy.Spec
-	p := &Policy{object: c.definition.policy, revision: revision(spec), clusterLabel: cmp.Or(o.ClusterLabel, "name"),
-		decisionCost: cmp.Or(o.DecisionCost, 10_000_000), placed: hashOf(spec.Downsync), frozen: frozen(spec.Downsync)}
+	p := &Policy{object: c.definition.policy, plan: planOf(spec), clusterLabel: cmp.Or(o.ClusterLabel, "name"),
+		decisionCost: cmp.Or(o.DecisionCost, 10_000_000), placed: hashOf(spec.Downsync)}
 	c.part("metadata.name", p.Name())
 	c.downsync()
 	c.oneOf("spec.retention", string(spec.Retention), string(v1alpha1.Move), string(v1alpha1.Keep))
 	c.oneOf("spec.onChange", string(spec.OnChange), string(v1alpha1.Ignore), string(v1alpha1.Restart))
 	c.oneOf("spec.updates", string(spec.Updates), string(v1alpha1.AtOnce), string(v1alpha1.Staged))
+	c.oneOf("spec.requireEvidence", string(spec.RequireEvidence), string(v1alpha1.Exact), string(v1alpha1.Ordered), string(v1alpha1.None))
+	c.oneOf("spec.approvals", string(spec.Approvals), string(v1alpha1.Annotations), string(v1alpha1.Objects))
+	c.revisions()
 	c.updates()
 	if len(spec.Stages) == 0 {
 		c.faultf("spec.stages", "want at least one stage")
@@ -207,8 +250,8 @@ func (c *compiler) name(i int) {
 
 func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// revision returns a hash of the part of the spec that OnChange watches.
-func revision(spec *v1alpha1.Spec) string {
+// planOf returns a hash of what a policy places where: what OnChange watches.
+func planOf(spec *v1alpha1.Spec) string {
 	type part struct{ Name, Clusters any }
 	parts := []any{spec.Downsync}
 	for _, s := range spec.Stages {
@@ -225,11 +268,6 @@ func hashOf(data any) string {
 	}
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:8])
-}
-
-// hashes computes what tells one BindingPolicy of a stage from the next.
-func (c *compiler) hashes(s *stage) {
-	s.specHash = hashOf([]any{c.definition.policy.Spec.Downsync, s.ClusterSelectors})
 }
 
 // batchHash is the hash of a batch with these clusters.
@@ -273,3 +311,6 @@ func (c *compiler) threshold(path string, v *intstr.IntOrString, least int) *thr
 	}
 	return &t
 }
+
+// ClusterLabel returns the label that holds the name of a cluster.
+func (p *Policy) ClusterLabel() string { return p.clusterLabel }

@@ -32,6 +32,22 @@ func (d *decider) setConditions() {
 	d.setCondition("Stalled", d.stalled != "", reason)
 	d.setCondition("Paused", d.paused, reason)
 	d.setCondition("Succeeded", d.done, reason)
+	d.setCondition("Verified", d.isVerified(), d.verifiedReason())
+}
+
+// isVerified reports whether every result is known to be of the wanted revision.
+func (d *decider) isVerified() bool {
+	if !d.seen.Can.Content || len(d.seen.Conflicts) > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(d.policy.stages, func(s *stage) bool { return d.policy.requires(s.Name) == EvidenceNone })
+}
+
+func (d *decider) verifiedReason() string {
+	if d.isVerified() {
+		return "Verified"
+	}
+	return "Unverified"
 }
 
 func (d *decider) setCondition(kind string, holds bool, reason string) {

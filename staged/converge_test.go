@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -42,7 +42,12 @@ func (w *world) finish() end {
 	w.available = map[string]int64{"dev1": 1, "prod1": 1, "prod2": 1}
 	for range 6 {
 		w.settle()
-		w.pass(10 * time.Second)
+		w.sleep(10 * time.Second)
+		for _, s := range w.status.Stages {
+			if s.Phase == v1alpha1.Failed {
+				w.retry(s.Name)
+			}
+		}
 	}
 	return w.end()
 }
@@ -63,7 +68,7 @@ func TestRestartAtAnyPointComesToTheSameEnd(t *testing.T) {
 					} else {
 						w.decide(steps)
 					}
-					w.pass(time.Second)
+					w.sleep(time.Second)
 				}
 				require.Equal(t, want, w.finish(), "cut %d, steps %d", cut, steps)
 			}
@@ -92,19 +97,19 @@ func TestAnyOrderOfEventsConverges(t *testing.T) {
 // randomSteps decides on old observations, carries out a part, and lets clusters do what they like.
 func (w *world) randomSteps(r *rand.Rand) {
 	clusters := []string{"dev1", "prod1", "prod2"}
-	seen := []staged.Observation{w.observe()}
+	seen := []bindingpolicy.Observation{w.observe()}
 	for range 12 {
 		switch r.IntN(4) {
 		case 0:
 			w.available = maps.Clone(w.available)
 			w.available[clusters[r.IntN(3)]] = int64(r.IntN(3))
 		case 1:
-			w.pass(time.Duration(r.IntN(4000)) * time.Millisecond)
+			w.sleep(time.Duration(r.IntN(4000)) * time.Millisecond)
 		case 2:
 			seen = append(seen, w.observe())
 		default:
 			old := seen[max(0, len(seen)-1-r.IntN(3))]
-			d := w.policy.Decide(w.status, old, w.now)
+			d := bindingpolicy.Decide(w.policy, w.status, old, w.now)
 			actions := w.actions(d)
 			for _, do := range actions[:r.IntN(len(actions)+1)] {
 				had := len(w.policies)

@@ -8,28 +8,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stagecraft-go/stagecraft/internal/printable"
-	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// A Decision says what to do. Do it in this order: write Status; create or update the
-// BindingPolicies of Ensure; delete those of Remove. After an interruption, make a new decision
-// from the stored status.
+// A Decision says what to do. Do it in this order: store the snapshots of Keep that are not stored
+// yet; write Status; make the placements of Place; remove those of Remove; forget the snapshots that
+// are not in Keep. After an interruption, make a new decision from the stored status.
 //
 // Several programs may decide at the same time if each of them writes Status first, even if it has
 // not changed, under the resourceVersion of the StagedBindingPolicy that it has decided from, does
-// nothing else if that fails, and updates and deletes BindingPolicies under the resourceVersion
-// that it has observed.
+// nothing else if that fails, and updates and deletes the objects of placements under the
+// resourceVersion that it has observed.
 type Decision struct {
 	// Status is the new status of the StagedBindingPolicy.
 	Status v1alpha1.Status
-	// Ensure are the BindingPolicies that must exist, complete except for what the API server adds.
-	// One that is being deleted has to be created again when it is gone.
-	Ensure []*control.BindingPolicy
-	// Remove are the names of BindingPolicies to delete. A name is here only after the
-	// BindingPolicies of Ensure were observed with their Bindings, and after these hold every
-	// cluster that has the workload from the old one and still needs it.
+	// Place are the placements that must exist, without the observed fields. One that is being
+	// deleted has to be made again when it is gone.
+	Place []Placement
+	// Remove are the names of placements to remove. A name is here only after the placements of
+	// Place were observed as taken over, and after these hold every cluster that has the workload
+	// from the old one and still needs it.
 	Remove []string
+	// Keep are the revisions whose snapshots are needed.
+	Keep []RevisionID
 	// Events are what happened and people may want to know.
 	Events []Event
 	// RecheckAfter is when to decide again if nothing changes before; 0: never.
@@ -43,58 +44,134 @@ type Event struct{ Type, Reason, Message string }
 
 // Decide decides what to do, given the stored status and what was observed. It is pure and never
 // fails. Deciding again from the new status, with nothing else changed, changes nothing.
-func (p *Policy) Decide(status v1alpha1.Status, seen Observation, now time.Time) Decision {
-	r := NewRollout(p)
-	r.observeAll(seen)
-	return r.Decide(status, now)
+func (p *Policy) Decide(status v1alpha1.Status, seen World) Decision {
+	return NewRollout(p).Decide(status, seen)
 }
 
-// Decide is [Policy.Decide] for what the Rollout was shown.
-func (r *Rollout) Decide(status v1alpha1.Status, now time.Time) Decision {
-	d := newDecider(r, status, now)
+// A Rollout is a Policy that remembers results: it decides what [Policy.Decide] decides, and
+// evaluates again only for objects whose address has changed. It must not be used from several
+// goroutines at once.
+type Rollout struct {
+	policy   *Policy
+	results  map[*WorkloadObject]*objectState
+	exceeded bool // the last decision had not enough budget
+}
+
+// NewRollout returns a Rollout that remembers nothing yet.
+func NewRollout(p *Policy) *Rollout {
+	return &Rollout{policy: p, results: map[*WorkloadObject]*objectState{}}
+}
+
+// Update sets the version of the policy.
+func (r *Rollout) Update(p *Policy) {
+	if p != r.policy {
+		r.policy, r.results = p, map[*WorkloadObject]*objectState{}
+	}
+}
+
+// Policy returns the version of the policy.
+func (r *Rollout) Policy() *Policy { return r.policy }
+
+// Decide is [Policy.Decide] with remembered results.
+func (r *Rollout) Decide(status v1alpha1.Status, seen World) Decision {
+	d := r.decider(status, seen)
 	d.budget.reuse = r.exceeded
 	d.run()
 	r.exceeded = d.budget.exceeded
+	if r.results = d.used; d.meta.DeletionTimestamp != nil {
+		r.results = map[*WorkloadObject]*objectState{}
+	}
 	return d.Decision
 }
 
 // A decider makes one Decision.
 type decider struct {
-	*Rollout
 	Decision
-	now     time.Time
-	recheck time.Time  // when to decide again; zero: never
-	addLine func(Line) // receives the explanation; nil: nobody wants it
-	budget  *budget    // what evaluations may still cost
+	policy   *Policy
+	meta     metav1.ObjectMeta
+	seen     *World
+	now      time.Time
+	placed   map[string]*Placement        // observed, by name
+	clusters map[string]map[string]string // labels of those that exist; nil: not known
+	holders  map[string][]string          // the placements that were observed to hold a cluster
+	ledger   map[string]v1alpha1.ClusterRecord
+	known    map[*WorkloadObject]*objectState // results of earlier decisions
+	used     map[*WorkloadObject]*objectState // results of this one
+	recheck  time.Time                        // when to decide again; zero: never
+	addLine  func(Line)                       // receives the explanation; nil: nobody wants it
+	budget   *budget                          // what evaluations may still cost
 
-	done, paused bool
-	stalled      string // the reason why the rollout is stalled; "" if it is not
+	done, paused, unverified bool
+	restored                 bool   // the status is older than what exists
+	stalled                  string // the reason why the rollout is stalled; "" if it is not
 }
 
-func newDecider(r *Rollout, status v1alpha1.Status, now time.Time) *decider {
-	d := &decider{Rollout: r, now: now, budget: newBudget(r.policy.decisionCost)}
+func (r *Rollout) decider(status v1alpha1.Status, seen World) *decider {
+	d := &decider{policy: r.policy, meta: seen.Meta, seen: &seen, now: seen.Now.Time, placed: map[string]*Placement{},
+		holders: map[string][]string{}, known: r.results, used: map[*WorkloadObject]*objectState{}, budget: newBudget(r.policy.decisionCost)}
 	d.Status = status
 	d.Status.Stages = slices.Clone(status.Stages)
 	for i := range d.Status.Stages {
 		d.Status.Stages[i].Batches = slices.Clone(d.Status.Stages[i].Batches)
 	}
-	d.Status.BindingPolicies = slices.Clone(status.BindingPolicies)
+	d.Status.Placements = slices.Clone(status.Placements)
 	d.Status.Conditions = slices.Clone(status.Conditions)
+	for i := range seen.Placements {
+		p := &seen.Placements[i]
+		d.placed[p.Name] = p
+		if p.Ending || p.Taken {
+			continue
+		}
+		for _, c := range p.Has {
+			d.holders[c] = append(d.holders[c], p.Name)
+		}
+	}
+	if seen.Can.Inventory {
+		d.clusters = map[string]map[string]string{}
+		for _, c := range seen.Clusters {
+			if c.Labels != nil {
+				d.clusters[c.Name] = c.Labels
+			}
+		}
+	}
 	return d
 }
 
 func (d *decider) run() {
 	if d.meta.DeletionTimestamp != nil {
-		return // the garbage collector deletes its BindingPolicies, which it owns
+		return // the garbage collector deletes what it owns
 	}
 	d.align()
+	if why := d.unprovable(); why != "" {
+		d.stall("EvidenceUnavailable", "%s", why)
+		d.writeLedger()
+		d.setConditions()
+		return
+	}
 	for range 4*len(d.policy.stages) + 8 {
 		if !d.step() {
 			break
 		}
 	}
-	d.listBindingPolicies()
+	d.listPlacements()
+	d.writeLedger()
+	d.pruneRevisions()
 	d.setConditions()
+}
+
+// unprovable says that the transport cannot give the evidence that the policy asks for; "" if it
+// can.
+func (d *decider) unprovable() string {
+	if !d.policy.stagesUpdates() {
+		return ""
+	}
+	for _, s := range d.policy.stages {
+		if want := d.policy.requires(s.Name); want > d.seen.Can.Best {
+			return fmt.Sprintf("updates: Staged asks for evidence %s in stage %q, and the transport gives %s: nothing is changed. "+
+				"Let the player read the manifests and reports of the transport, or write requireEvidence: None", want, s.Name, d.seen.Can.Best)
+		}
+	}
+	return ""
 }
 
 // active returns the index of the active stage; -1 if the spec has no stage of that name.

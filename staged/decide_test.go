@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -167,7 +168,7 @@ func TestFaultsOfTheWorkloadStager(t *testing.T) {
 		w.available["dev1"] = 1
 		seen := w.observe()
 		seen.BindingPolicies[0].UID = "new"
-		d := w.policy.Decide(w.status, seen, w.now)
+		d := bindingpolicy.Decide(w.policy, w.status, seen, w.now)
 		require.Equal(t, "dev", d.Status.ActiveStage)
 		require.Contains(t, d.Message, "earlier")
 	})
@@ -314,7 +315,7 @@ func TestExplainSaysWhatIsSeenAndWanted(t *testing.T) {
 		w.decide()
 		var texts []string
 		status, seen := w.status, w.observe()
-		for _, line := range w.policy.Explain(status, seen, w.now) {
+		for _, line := range bindingpolicy.Explain(w.policy, status, seen, w.now) {
 			if line.Object.Name != "" {
 				texts = append(texts, line.Text)
 			}

@@ -33,8 +33,8 @@
 //	if err != nil {
 //		return err // policy.yaml:14:18: policy "nginx": spec.stages[0].condition: undeclared reference to 'ob'
 //	}
-//	d := policies[0].Decide(stored.Status, observation, time.Now())
-//	// write d.Status; then create or update d.Ensure; then delete d.Remove; decide again after d.RecheckAfter
+//	d := policies[0].Decide(stored.Status, world)
+//	// write d.Status; then make d.Place; then remove d.Remove; decide again after d.RecheckAfter
 //
 // See [Decision] for what to write under which resourceVersion.
 //

@@ -43,8 +43,9 @@ func (d *decider) enter(i int) bool {
 func (d *decider) skip(rec *v1alpha1.StageStatus) {
 	if rec.Phase != v1alpha1.Skipped {
 		rec.CompletedAt = wholeSecond(d.now)
+		d.endAttempt(rec, RevisionID(d.Status.Wanted), "Skipped", "its selectors match no cluster")
 	}
-	rec.Phase, rec.Message = v1alpha1.Skipped, "its selectors match no cluster"
+	rec.Phase, rec.Message, rec.FulfilledWith = v1alpha1.Skipped, "its selectors match no cluster", d.Status.Wanted
 }
 
 // skips reports whether to skip a stage because it has no cluster. If the clusters are not known,
@@ -77,16 +78,14 @@ func (d *decider) mayStart(i int) bool {
 	case d.isPaused(i):
 		d.paused = true
 		d.Message = "paused"
-	case rec.Phase == v1alpha1.RolledBack:
-		d.stall("RolledBack", "stage %q was rolled back until the spec changes: %s", s.Name, rec.Message)
+	case hasFailed(rec.Phase) && rec.CompletedAt == nil:
+		d.stall(string(rec.Phase), "stage %q was rolled back until another revision comes or a retry is asked for: %s; to try again: %s", s.Name, rec.Message, d.retryText(s.Name))
 		return false
-	case s.isBatched() && d.clusters == nil:
+	case d.inWaves(i) && d.clusters == nil:
 		d.stall("ClustersUnknown", "%s of stage %q needs the clusters, which are not known", s.batching(), s.Name)
 		return false
-	case s.Approval != nil && s.Approval.Before && rec.ApprovedBefore == "":
-		d.Message = d.awaitApproval(s, rec, "before", rec.SpentBefore)
-		if d.isLate(rec.AwaitingSince.Time, s.approvalTimeout) {
-			d.stall("ApprovalTimeout", "stage %q is not started: nobody approved within %s: it %s", s.Name, s.approvalTimeout, d.Message)
+	case s.Approval != nil && s.Approval.Before && !d.isApprovedBefore(i):
+		if d.stalled != "" {
 			return false
 		}
 	default:
@@ -101,8 +100,29 @@ func (d *decider) mayStart(i int) bool {
 	return false
 }
 
+// isApprovedBefore reports whether a stage is approved to start. If not, Message says what is
+// awaited, and the rollout may be stalled.
+func (d *decider) isApprovedBefore(i int) bool {
+	s, rec := d.policy.stages[i], &d.Status.Stages[i]
+	a := d.askApproval(rec, "before")
+	switch {
+	case a.approved:
+		return true
+	case a.rejected != "":
+		d.stall("Rejected", "stage %q is not started: rejected by %s", s.Name, a.rejected)
+	case d.awaits(s, rec):
+		d.stall("ApprovalTimeout", "stage %q is not started: nobody approved within %s: it %s", s.Name, s.approvalTimeout, a.awaits)
+	default:
+		d.Message = a.awaits
+	}
+	return false
+}
+
 // closedWindow says which window a stage or batch waits for; "" if its windows are open.
 func (d *decider) closedWindow(s *stage) string {
+	if d.isExpedited() {
+		return ""
+	}
 	opens, found := opening(s.windows, d.now)
 	switch {
 	case opens.IsZero():
@@ -122,11 +142,12 @@ func (d *decider) start(i int) {
 	rec := &d.Status.Stages[i]
 	rec.Phase, rec.Message, rec.Counts = v1alpha1.Progressing, "", v1alpha1.Counts{}
 	rec.StartedAt, rec.SatisfiedSince, rec.CompletedAt = wholeSecond(d.now), nil, nil
-	rec.AwaitingSince, rec.EmptySince = nil, nil
-	rec.EnteredAt = rec.StartedAt
+	rec.Awaited, rec.Awaiting, rec.Empty = nil, nil, nil
+	rec.Soak, rec.Waited, rec.StageWaited, rec.Delivering = nil, nil, nil, nil
+	rec.EnteredAt, rec.Attempt = rec.StartedAt, max(1, rec.Attempt)
 	for n := range rec.Batches {
 		b := &rec.Batches[n]
-		b.SatisfiedSince, b.StartedAt = nil, nil
+		b.SatisfiedSince, b.StartedAt, b.Soak, b.Waited, b.Late = nil, nil, nil, nil, nil
 		if d.policy.stages[i].perCluster != nil && n < int(rec.StartedBatches) {
 			b.StartedAt = rec.StartedAt
 		}

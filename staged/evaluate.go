@@ -1,17 +1,21 @@
 package staged
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/cel-go/common/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/internal/eval"
+	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 )
 
 // An objectResult is what was computed for one object that the filter keeps.
@@ -22,51 +26,156 @@ type objectResult struct {
 	late         *big.Int // one bit for each destination: it has not reported the present workload; nil: not known
 }
 
-// An evaluator evaluates the filter and the conditions of a stage for the objects of one
-// BindingPolicy.
+// An evaluator evaluates the filter and the conditions of a stage for the objects of one placement.
 type evaluator struct {
-	stage *stage
-	*bindingPolicyState
-	since, now time.Time
-	budget     *budget
-	outdated   []string // clusters whose statuses from before since are those of an earlier version
+	stage        *stage
+	destinations []string
+	excused      map[string]bool // clusters that are not waited for
+	since, now   time.Time
+	budget       *budget
+	known, used  map[*WorkloadObject]*objectState
 }
 
-// assessPlacement adds what was observed of one BindingPolicy.
-func (d *decider) assessPlacement(a *assessor, p placement, since *metav1.Time) {
-	if why := d.missing(p); why != "" {
+// state returns what is remembered of an object.
+func (e *evaluator) state(obj *WorkloadObject) *objectState {
+	o := e.used[obj]
+	if o == nil {
+		if o = e.known[obj]; o == nil {
+			o = &objectState{WorkloadObject: obj}
+		}
+		e.used[obj] = o
+	}
+	return o
+}
+
+// assessWave adds what was observed of the clusters of one wave.
+func (d *decider) assessWave(a *assessor, w wave, since *metav1.Time) {
+	if why := d.missing(w); why != "" {
 		a.bound = false
 		a.add(ObjectRef{}, unknown("%s", why))
 		return
 	}
-	e := &evaluator{stage: a.stage, bindingPolicyState: d.observed[p.name], now: d.now, budget: d.budget}
-	if rec := d.owned(p.name); d.policy.stagesUpdates() && !p.frozen && rec != nil {
-		e.outdated = rec.Outdated
-	}
-	if since != nil {
+	e := &evaluator{stage: a.stage, now: d.now, budget: d.budget, known: d.known, used: d.used, excused: map[string]bool{}}
+	if e.destinations = d.destinationsOf(w); since != nil {
 		e.since = since.Time
 	}
-	if why := d.uncovered(p, e.destinations()); why != "" {
-		a.add(ObjectRef{}, unknown("%s", why))
+	if conflict := d.conflict(e.destinations); conflict != "" {
+		a.add(ObjectRef{}, unsatisfied("%s", conflict))
 	}
-	a.addObjects(e)
+	if d.seen.Can.Content {
+		d.addDelivery(a, e, w)
+		a.addObjects(e, d.objectsOf(a, e))
+	} else {
+		a.evidence = EvidenceNone
+		a.addObjects(e, d.placed[w.name].Objects)
+	}
 	if d.budget.exceeded {
 		d.recheckAt(d.now.Add(time.Second))
 	}
 }
 
-// uncovered says that a Binding has not the clusters of its batch as destinations yet, as after a
-// change of the batch; "" if it has them, or nobody knows the clusters.
-func (d *decider) uncovered(p placement, destinations []string) string {
+// destinationsOf returns the clusters that a wave is assessed for: those that its placement holds,
+// or, where single clusters are placed, those that exist.
+func (d *decider) destinationsOf(w wave) (names []string) {
+	if !d.seen.Can.OldRevision {
+		return d.placed[w.name].Has
+	}
+	for _, name := range w.clusters {
+		if d.clusters == nil || d.clusters[name] != nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// addDelivery notes which clusters of a wave do not have the wanted revision yet, and for which the
+// stage does not wait.
+func (d *decider) addDelivery(a *assessor, e *evaluator, w wave) {
+	if w.batch >= 0 {
+		for _, name := range d.Status.Stages[w.stage].Batches[w.batch].Late {
+			e.excused[name] = true
+		}
+	}
+	for _, name := range e.destinations {
+		rec := d.ledger[name]
+		switch {
+		case rec.Applied == d.Status.Wanted && rec.Applied != "":
+		case rec.SetAside != "":
+			e.excused[name] = true
+			a.setAside++
+		case !e.excused[name]:
+			a.undelivered[name] = "it has " + d.revisionName(RevisionID(rec.Applied))
+		}
+	}
+}
+
+// objectsOf combines the reports of the wanted revision. A report of another revision is no report.
+func (d *decider) objectsOf(a *assessor, e *evaluator) []*WorkloadObject {
+	required := d.policy.requires(a.stage.Name)
+	reports := map[ObjectRef]map[string]Report{}
+	for _, c := range d.seen.Clusters {
+		if !slices.Contains(e.destinations, c.Name) {
+			continue
+		}
+		for _, r := range c.Reports {
+			if !d.counts(r, c, required) {
+				continue
+			}
+			if reports[r.Object] == nil {
+				reports[r.Object] = map[string]Report{}
+			}
+			reports[r.Object][c.Name] = r
+			a.evidence = min(a.evidence, r.Evidence)
+		}
+	}
+	objects := make([]*WorkloadObject, len(d.seen.Workload.Objects))
+	for i, o := range d.seen.Workload.Objects {
+		objects[i] = d.combine(o, e.destinations, reports[o.Ref()])
+	}
+	return objects
+}
+
+// counts reports whether a report is one of the wanted revision, as well as that has to be known.
+func (d *decider) counts(r Report, c Cluster, required Evidence) bool {
+	if required == EvidenceNone && r.Revision == "" {
+		return true
+	}
+	return r.Revision != "" && string(r.Revision) == d.Status.Wanted && r.Evidence >= required && string(c.Applied) == d.Status.Wanted
+}
+
+// combine returns an object with the CombinedStatus of reports.
+func (d *decider) combine(o *WorkloadObject, destinations []string, reports map[string]Report) *WorkloadObject {
+	made := &WorkloadObject{Clause: o.Clause, ReturnedKnown: true}
+	in := kubestellar.Input{Binding: &control.Binding{}, Resource: o.Clause.Resource, Collectors: d.seen.Collectors, Reports: map[string]kubestellar.Report{},
+		Object: &unstructured.Unstructured{Object: map[string]any{"apiVersion": strings.TrimPrefix(o.Clause.Group+"/"+o.Clause.Version, "/"), "kind": o.Clause.Resource,
+			"metadata": map[string]any{"namespace": o.Clause.Namespace, "name": o.Clause.Name}}}}
+	in.Binding.Spec.Workload.NamespaceScope = []control.DownsyncClause{o.Clause}
+	for _, name := range destinations {
+		in.Binding.Spec.Destinations = append(in.Binding.Spec.Destinations, control.Destination{ClusterID: name})
+		if r, has := reports[name]; has {
+			in.Reports[name] = kubestellar.Report{Status: r.Status, LastUpdate: r.At}
+			made.Returned = append(made.Returned, ClusterReport{Cluster: name, Reported: true, LastReturned: r.At})
+		}
+	}
+	if status, has := kubestellar.Combine(kubestellar.Upstream, in); has {
+		made.Combined = status
+	}
+	return made
+}
+
+// uncovered says that a placement does not hold the clusters of its batch yet, as after a change of
+// the batch; "" if it does, or nobody knows the clusters.
+func (d *decider) uncovered(w wave, destinations []string) string {
 	switch {
-	case p.batch < 0:
+	case w.batch < 0 || d.seen.Can.OldRevision:
 		return ""
 	case len(destinations) == 0:
-		return fmt.Sprintf("the Binding %s has no destination yet", p.name)
+		return fmt.Sprintf("the %s %s has no destination yet", d.seen.Can.Bound, w.name)
 	}
-	for _, name := range d.Status.Stages[p.stage].Batches[p.batch].Clusters {
+	for _, name := range w.clusters {
 		if d.clusters[name] != nil && !slices.Contains(destinations, name) {
-			return fmt.Sprintf("the Binding %s has no destination %s yet", p.name, name)
+			return fmt.Sprintf("the %s %s has no destination %s yet", d.seen.Can.Bound, w.name, name)
 		}
 	}
 	return ""
@@ -78,7 +187,7 @@ func (e *evaluator) filter(o *objectState) finding {
 		return finding{Satisfaction: Satisfied}
 	}
 	if o.filtered == nil {
-		f := evaluate(e.stage.filter, map[string]any{"downsyncClause": clauseFields(o.clause)})
+		f := evaluate(e.stage.filter, map[string]any{"downsyncClause": clauseFields(&o.Clause)})
 		if f.Satisfaction == Unknown {
 			f.reason = "filter: " + f.reason
 		}
@@ -102,26 +211,23 @@ func (e *evaluator) result(o *objectState) *objectResult {
 }
 
 func (e *evaluator) newResult(o *objectState) *objectResult {
-	status := o.status(string(e.policy.UID))
-	reports, known := e.reports(o, status)
+	status := o.Combined
+	reports, known := e.reports(o)
 	r := &objectResult{}
 	if known {
 		r.late = e.late(o, reports)
 	}
 	if status == nil {
-		r.condition = unknown("there is no CombinedStatus yet")
-		if len(o.statuses) > 1 {
-			r.condition = unknown("there is no CombinedStatus yet, or more than one")
-		}
-		if len(o.clause.StatusCollectors) == 0 {
+		r.condition = unknown("%s", cmp.Or(o.Missing, "there is no CombinedStatus yet"))
+		if len(o.Clause.StatusCollectors) == 0 {
 			r.condition = unknown("there is no CombinedStatus, because no clause of spec.downsync that chooses it has statusCollectors; a filter could leave it out")
 		}
-		if r.unreportable = len(validation.IsValidLabelValue(o.ref.Name)) > 0; r.unreportable {
+		if r.unreportable = len(validation.IsValidLabelValue(o.Clause.Name)) > 0; r.unreportable {
 			r.condition = unknown("there can be no CombinedStatus, because the name is no label value; a filter could leave it out")
 		}
 		return r
 	}
-	variables, err := e.variables(o, status)
+	variables, err := e.variables(o)
 	if err != nil {
 		r.condition = unknown("%v", err)
 		return r
@@ -150,7 +256,7 @@ func (e *evaluator) evaluateFailure(r *objectResult, variables map[string]any, r
 			r.condition = unknown("failureCondition: %s", found.reason)
 		}
 	case found.Satisfaction == Satisfied:
-		r.failing = e.stale(reports) <= e.stage.maxSilent.of(len(e.binding.Spec.Destinations))
+		r.failing = e.stale(reports) <= e.stage.maxSilent.of(len(e.destinations))
 	}
 }
 
@@ -161,20 +267,14 @@ func (e *evaluator) stale(reports []ClusterReport) (n int) {
 	}
 	old := map[string]bool{}
 	for _, r := range reports {
-		old[r.Cluster] = e.isLate(r)
+		old[r.Cluster] = r.isLate()
 	}
-	for _, d := range e.binding.Spec.Destinations {
-		if old[d.ClusterID] {
+	for _, name := range e.destinations {
+		if old[name] {
 			n++
 		}
 	}
 	return n
-}
-
-// isLate reports whether a status is missing, or older than the present version of the workload.
-// Times of stages are rounded up to whole seconds, and those of reports down.
-func (e *evaluator) isLate(r ClusterReport) bool {
-	return r.isLate() || !r.LastReturned.IsZero() && r.LastReturned.Before(e.since.Add(-time.Second)) && slices.Contains(e.outdated, r.Cluster)
 }
 
 // evaluate evaluates an expression at the cost of the decision.
@@ -203,12 +303,12 @@ func (e *evaluator) evaluateCondition(variables map[string]any) finding {
 var errReported = types.NewErr("nobody says which clusters reported")
 
 // variables returns the variables of a condition.
-func (e *evaluator) variables(o *objectState, status *control.CombinedStatus) (map[string]any, error) {
-	fields, err := o.statusFields(status)
+func (e *evaluator) variables(o *objectState) (map[string]any, error) {
+	fields, err := o.statusFields()
 	variables := map[string]any{
-		"obj": fields, "destinations": e.destinations(), "now": e.now, "since": max(0, e.now.Sub(e.since)),
+		"obj": fields, "destinations": e.destinations, "now": e.now, "since": max(0, e.now.Sub(e.since)),
 	}
-	if reports, known := e.reports(o, status); known {
+	if reports, known := e.reports(o); known {
 		variables["reported"] = int64(e.reported(reports))
 	} else {
 		variables["reported"] = errReported
@@ -218,11 +318,11 @@ func (e *evaluator) variables(o *objectState, status *control.CombinedStatus) (m
 
 // reports returns which clusters reported the object, if that is known: from what was observed, or
 // else from the rows of its CombinedStatus.
-func (e *evaluator) reports(o *objectState, status *control.CombinedStatus) ([]ClusterReport, bool) {
-	if o.reported || status == nil {
-		return o.clusters, o.reported
+func (e *evaluator) reports(o *objectState) ([]ClusterReport, bool) {
+	if o.ReturnedKnown || o.Combined == nil {
+		return o.Returned, o.ReturnedKnown
 	}
-	return reportsFromRows(status, e.binding.Spec.Destinations)
+	return reportsFromRows(o.Combined, e.destinations)
 }
 
 // reported counts the destinations that reported. Reports of other clusters, which may still have
@@ -232,35 +332,27 @@ func (e *evaluator) reported(reports []ClusterReport) (n int) {
 	for _, r := range reports {
 		reported[r.Cluster] = reported[r.Cluster] || r.Reported
 	}
-	for _, d := range e.binding.Spec.Destinations {
-		if reported[d.ClusterID] {
+	for _, name := range e.destinations {
+		if reported[name] {
 			n++
 		}
 	}
 	return n
 }
 
-func (e *evaluator) destinations() []string {
-	names := make([]string, len(e.binding.Spec.Destinations))
-	for i, d := range e.binding.Spec.Destinations {
-		names[i] = d.ClusterID
-	}
-	return names
-}
-
 // late returns the destinations that have not reported the object since it was bound, as a bit set:
 // there may be many destinations for each of many objects.
 func (e *evaluator) late(o *objectState, reports []ClusterReport) *big.Int {
 	late := new(big.Int)
-	if e.stage.guards.AllowStale || o.ref.neverReports() {
+	if e.stage.guards.AllowStale || o.Ref().neverReports() {
 		return late
 	}
 	inTime := make(map[string]bool, len(reports))
 	for _, r := range reports {
-		inTime[r.Cluster] = !e.isLate(r)
+		inTime[r.Cluster] = !r.isLate()
 	}
-	for i, d := range e.binding.Spec.Destinations {
-		if !inTime[d.ClusterID] {
+	for i, name := range e.destinations {
+		if !inTime[name] {
 			late.SetBit(late, i, 1)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -35,8 +36,8 @@ func ExamplePolicy_Decide() {
 		return
 	}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	seen := staged.Observation{Meta: metav1.ObjectMeta{Name: "nginx", UID: "1"}} // what your informers hold
-	d := policies[0].Decide(v1alpha1.Status{}, seen, now)
+	seen := bindingpolicy.Observation{Meta: metav1.ObjectMeta{Name: "nginx", UID: "1"}} // what your informers hold
+	d := bindingpolicy.Decide(policies[0], v1alpha1.Status{}, seen, now)
 	fmt.Println("active:", d.Status.ActiveStage)
 	for _, p := range d.Ensure {
 		fmt.Println("ensure:", p.Name, p.Spec.ClusterSelectors[0].MatchLabels)
@@ -54,7 +55,7 @@ func ExamplePolicy_Explain() {
 		fmt.Println(err)
 		return
 	}
-	for _, line := range policies[0].Explain(v1alpha1.Status{ActiveStage: "dev"}, halfReady(), time.Now()) {
+	for _, line := range bindingpolicy.Explain(policies[0], v1alpha1.Status{ActiveStage: "dev"}, halfReady(), time.Now()) {
 		fmt.Println(line)
 	}
 	// Output:
@@ -63,7 +64,7 @@ func ExamplePolicy_Explain() {
 }
 
 // halfReady is one Deployment in dev with one replica available.
-func halfReady() staged.Observation {
+func halfReady() bindingpolicy.Observation {
 	number := "1"
 	owner := metav1.OwnerReference{Kind: "StagedBindingPolicy", Name: "nginx", UID: "1"}
 	labels := map[string]string{}
@@ -73,7 +74,7 @@ func halfReady() staged.Observation {
 	b := &control.Binding{ObjectMeta: metav1.ObjectMeta{Name: "nginx.stage.dev", OwnerReferences: []metav1.OwnerReference{{UID: "2"}}}}
 	b.Spec.Destinations = []control.Destination{{ClusterID: "dev1"}}
 	b.Spec.Workload.NamespaceScope = []control.DownsyncClause{{Group: "apps", Version: "v1", Resource: "deployments", Namespace: "shop", Name: "nginx"}}
-	return staged.Observation{
+	return bindingpolicy.Observation{
 		Meta: metav1.ObjectMeta{Name: "nginx", UID: "1"},
 		BindingPolicies: []*control.BindingPolicy{{
 			ObjectMeta: metav1.ObjectMeta{Name: "nginx.stage.dev", UID: "2", OwnerReferences: []metav1.OwnerReference{owner}},

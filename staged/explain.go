@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/stagecraft-go/stagecraft/internal/printable"
 	"github.com/stagecraft-go/stagecraft/staged/control"
@@ -33,10 +32,10 @@ func (l Line) String() string {
 	return printable.Line(b.String())
 }
 
-// Explain is [Policy.Explain] for what the Rollout was shown.
-func (r *Rollout) Explain(status v1alpha1.Status, now time.Time) []Line {
+// Explain is [Policy.Explain] with remembered results.
+func (r *Rollout) Explain(status v1alpha1.Status, seen World) []Line {
 	var lines []Line
-	d := newDecider(r, status, now)
+	d := r.decider(status, seen)
 	d.addLine = func(l Line) { lines = append(lines, l) }
 	d.run()
 	return lines
@@ -44,43 +43,41 @@ func (r *Rollout) Explain(status v1alpha1.Status, now time.Time) []Line {
 
 // Explain says for each object and each part of the condition of the active stage what was observed
 // and what is wanted, and then what else the stage waits for.
-func (p *Policy) Explain(status v1alpha1.Status, seen Observation, now time.Time) []Line {
-	r := NewRollout(p)
-	r.observeAll(seen)
-	return r.Explain(status, now)
+func (p *Policy) Explain(status v1alpha1.Status, seen World) []Line {
+	return NewRollout(p).Explain(status, seen)
 }
 
 // explain adds the lines of one object: one for each part of the condition.
 func (e *evaluator) explain(o *objectState, r *objectResult, a *assessor) {
-	status := o.status(string(e.policy.UID))
+	status := o.Combined
 	variables, err := map[string]any(nil), error(nil)
 	if status != nil {
-		variables, err = e.variables(o, status)
+		variables, err = e.variables(o)
 	}
 	if status == nil || err != nil || len(e.stage.conjuncts) == 0 || e.stage.condition == nil {
-		a.add(o.ref, withReason(r.condition, e.stage))
+		a.add(o.Ref(), withReason(r.condition, e.stage))
 		return
 	}
 	if r.condition.Satisfaction < a.Satisfaction {
-		a.finding = finding{r.condition.Satisfaction, o.ref.String() + ": " + e.reason(o, r)}
+		a.finding = finding{r.condition.Satisfaction, o.Ref().String() + ": " + e.reason(o, r)}
 	}
 	for _, c := range e.stage.conjuncts {
 		found := evaluate(c.whole, variables)
 		text := printable.Text(c.explain(found, variables, status))
-		a.addLine(Line{Stage: e.stage.Name, Object: o.ref, Satisfaction: found.Satisfaction, Text: text})
+		a.addLine(Line{Stage: e.stage.Name, Object: o.Ref(), Satisfaction: found.Satisfaction, Text: text})
 	}
 	if text := errorIn(status, e.stage.condition); text != "" && !e.stage.guards.AllowErrors {
-		a.addLine(Line{Stage: e.stage.Name, Object: o.ref, Satisfaction: Unknown, Text: text})
+		a.addLine(Line{Stage: e.stage.Name, Object: o.Ref(), Satisfaction: Unknown, Text: text})
 	}
 }
 
 // reason says why the condition does not hold for an object: the values that it found.
 func (e *evaluator) reason(o *objectState, r *objectResult) string {
-	status := o.status(string(e.policy.UID))
+	status := o.Combined
 	if r.condition.reason != "" || status == nil {
 		return withReason(r.condition, e.stage).reason
 	}
-	variables, err := e.variables(o, status)
+	variables, err := e.variables(o)
 	if err != nil {
 		return printable.Error(err)
 	}
@@ -96,12 +93,12 @@ func (e *evaluator) reason(o *objectState, r *objectResult) string {
 	return strings.Join(parts, "; ")
 }
 
-// clusterText names the destinations of the BindingPolicy.
-func (e *evaluator) clusterText() string { return clusterText(e.binding.Spec.Destinations) }
+// clusterText names the clusters.
+func (e *evaluator) clusterText() string { return clusterText(e.destinations) }
 
 // failureText says what was seen when the failure condition was true.
 func (e *evaluator) failureText(o *objectState) string {
-	return "saw " + printable.Text(tablesText(o.status(string(e.policy.UID))))
+	return "saw " + printable.Text(tablesText(o.Combined))
 }
 
 // explain says what a conjunct found and what it wants.

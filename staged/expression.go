@@ -25,10 +25,13 @@ var (
 )
 
 // environments compile filters and conditions.
-type environments struct{ filter, condition *eval.Compiler }
+type environments struct{ filter, condition, gate *eval.Compiler }
 
 func newEnvironments(cost uint64) (e environments, err error) {
 	if e.filter, err = eval.NewCompiler(eval.Options{Variables: filterVariables, Cost: cost}); err != nil {
+		return e, err
+	}
+	if e.gate, err = eval.NewCompiler(eval.Options{Variables: map[string]*cel.Type{"object": cel.DynType}, Cost: cost}); err != nil {
 		return e, err
 	}
 	e.condition, err = eval.NewCompiler(eval.Options{Variables: conditionVariables, Cells: true, Cost: cost})

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -79,7 +80,7 @@ func (w *world) served() (names []string) {
 func (w *world) settleKeeping(names ...string) {
 	w.t.Helper()
 	for range 20 {
-		for _, do := range w.actions(w.policy.Decide(w.status, w.observe(), w.now)) {
+		for _, do := range w.actions(bindingpolicy.Decide(w.policy, w.status, w.observe(), w.now)) {
 			do()
 			served := w.served()
 			for _, name := range names {
@@ -127,7 +128,7 @@ func TestMaxConcurrencyRemovedFromAPassedStageTakesNothingAway(t *testing.T) {
 	w.settle()
 	require.Equal(t, []string{"d1", "d2", "p1"}, w.served())
 	w.edit(text())
-	require.Empty(t, w.policy.Decide(w.status, w.observe(), w.now).Remove, "the new BindingPolicy has no Binding yet")
+	require.Empty(t, bindingpolicy.Decide(w.policy, w.status, w.observe(), w.now).Remove, "the new BindingPolicy has no Binding yet")
 	w.settleKeeping("d1", "d2", "p1")
 	require.Equal(t, []string{"s.stage.dev", "s.stage.prod"}, w.exist())
 }
@@ -139,11 +140,11 @@ func TestARelabelledClusterKeepsTheWorkloadUntilItHasItElsewhere(t *testing.T) {
 		w.decide()
 	}
 	seen := w.observe()
-	require.Equal(t, []string{"s.stage.dev"}, w.policy.Decide(w.status, seen, w.now).Remove, "without a relabel")
+	require.Equal(t, []string{"s.stage.dev"}, bindingpolicy.Decide(w.policy, w.status, seen, w.now).Remove, "without a relabel")
 	w.join("prod/x")
 	seen.Clusters = w.clusters
-	require.Empty(t, w.policy.Decide(w.status, seen, w.now).Remove, "the Binding of prod does not list x yet")
-	require.Equal(t, []string{"s.stage.dev"}, w.policy.Decide(w.status, w.observe(), w.now).Remove)
+	require.Empty(t, bindingpolicy.Decide(w.policy, w.status, seen, w.now).Remove, "the Binding of prod does not list x yet")
+	require.Equal(t, []string{"s.stage.dev"}, bindingpolicy.Decide(w.policy, w.status, w.observe(), w.now).Remove)
 }
 
 func TestBatchesFollowTheirSelectors(t *testing.T) {
@@ -205,7 +206,7 @@ func TestAnInsertedStageIsServedFirst(t *testing.T) {
 
 func TestSkippingComesAfterTheOtherGates(t *testing.T) {
 	text := func(lines ...string) string {
-		lines = append([]string{"skipIfEmpty: true", "failureCondition: num('sum') > 1", "onFailure: Rollback"}, lines...)
+		lines = append([]string{"skipIfEmpty: true", "failureCondition: num('sum') > 1", "onFailure: Rollback", "withdrawFirst: true"}, lines...)
 		return policyText(stageText("dev", "dev"), stageText("canary", "canary", lines...), stageText("prod", "prod"))
 	}
 	t.Run("paused", func(t *testing.T) {
@@ -259,7 +260,7 @@ func TestOneObservationWithoutDestinationsEndsNoSoak(t *testing.T) {
 		if !known {
 			seen.Clusters = nil
 		}
-		for _, do := range w.actions(w.policy.Decide(w.status, seen, w.now)) {
+		for _, do := range w.actions(bindingpolicy.Decide(w.policy, w.status, seen, w.now)) {
 			do()
 		}
 		require.Equal(t, "canary", w.status.ActiveStage)
@@ -315,13 +316,13 @@ func TestAnApprovalBelongsToARevision(t *testing.T) {
 	asks := func(w *world) {
 		w.settle()
 		require.Equal(w.t, "dev", w.status.ActiveStage, w.last.Message)
-		require.Contains(w.t, w.last.Message, `the value "alice" approved an earlier revision`)
-		w.meta.Annotations[v1alpha1.ApprovalPrefix+"before.prod"] = "bob"
+		require.Contains(w.t, w.last.Message, "which is not this one")
+		w.approveAs("before.prod", "bob")
 		w.settle()
 		require.Equal(w.t, "prod", w.status.ActiveStage)
 	}
 	text := func(env string) string {
-		return policyText(stageText("dev", env), stageText("prod", "prod", "approval: {before: true}", "failureCondition: num('sum') > 1", "onFailure: Rollback")) + "  onChange: Restart\n"
+		return policyText(stageText("dev", env), stageText("prod", "prod", "approval: {before: true}", "failureCondition: num('sum') > 1", "onFailure: Rollback", "withdrawFirst: true")) + "  onChange: Restart\n"
 	}
 	t.Run("after Restart", func(t *testing.T) {
 		w := approved(t, text("dev"))
@@ -336,7 +337,7 @@ func TestAnApprovalBelongsToARevision(t *testing.T) {
 		w.settle()
 		require.Equal(t, v1alpha1.RolledBack, w.phase("prod"))
 		w.available["p1"] = 1
-		w.meta.Generation++
+		w.retry("prod")
 		asks(w)
 	})
 	t.Run("after an edit", func(t *testing.T) {
@@ -371,7 +372,7 @@ func TestAnApprovalBelongsToARevision(t *testing.T) {
 }
 
 func TestAStatusOfAnEarlierVersionIsNoFailure(t *testing.T) {
-	w := fleet(t, policyText(stageText("dev", "dev"), stageText("prod", "prod", "failureCondition: num('sum') > 1", "onFailure: Rollback")), "dev/d1", "prod/p1")
+	w := fleet(t, policyText(stageText("dev", "dev"), stageText("prod", "prod", "failureCondition: num('sum') > 1", "onFailure: Rollback", "withdrawFirst: true")), "dev/d1", "prod/p1")
 	w.boundAt, w.returned["d1"] = start, start
 	w.available["p1"], w.returned["p1"] = 2, start.Add(-24*time.Hour)
 	w.settle()
@@ -382,7 +383,7 @@ func TestAStatusOfAnEarlierVersionIsNoFailure(t *testing.T) {
 }
 
 func TestAClusterThatNeverReportsHidesNoFailure(t *testing.T) {
-	w := fleet(t, policyText(stageText("dev", "dev"), stageText("prod", "prod", "failureCondition: reported > 0", "onFailure: Rollback", "guards: {allowErrors: true}")), "dev/d1", "prod/p1", "prod/p2")
+	w := fleet(t, policyText(stageText("dev", "dev"), stageText("prod", "prod", "failureCondition: reported > 0", "onFailure: Rollback", "withdrawFirst: true", "guards: {allowErrors: true}")), "dev/d1", "prod/p1", "prod/p2")
 	w.boundAt, w.returned["d1"], w.returned["p1"] = start, start, start
 	delete(w.available, "p2")
 	w.settle()
@@ -397,7 +398,7 @@ func TestAFailureConditionThatFailsIsSeen(t *testing.T) {
 }
 
 func TestABindingPolicyThatIsBeingDeletedDoesNotCount(t *testing.T) {
-	w := fleet(t, policyText(stageText("dev", "dev"), stageText("prod", "prod", "soak: 1h", "failureCondition: num('sum') > 1", "onFailure: Rollback")), "dev/d1", "prod/p1")
+	w := fleet(t, policyText(stageText("dev", "dev"), stageText("prod", "prod", "soak: 1h", "failureCondition: num('sum') > 1", "onFailure: Rollback", "withdrawFirst: true")), "dev/d1", "prod/p1")
 	w.decide()
 	w.decide()
 	require.Equal(t, []string{"s.stage.dev", "s.stage.prod"}, w.exist())
@@ -405,7 +406,7 @@ func TestABindingPolicyThatIsBeingDeletedDoesNotCount(t *testing.T) {
 	terminating.DeletionTimestamp = &metav1.Time{Time: w.now}
 	w.policies["s.stage.dev"] = &terminating
 	w.available["p1"] = 2
-	d := w.policy.Decide(w.status, w.observe(), w.now)
+	d := bindingpolicy.Decide(w.policy, w.status, w.observe(), w.now)
 	require.Equal(t, "dev", d.Status.ActiveStage)
 	require.Empty(t, d.Remove)
 	require.Contains(t, d.Message, "s.stage.dev is being deleted")
@@ -425,11 +426,11 @@ func TestADecisionHasABudget(t *testing.T) {
 	w := worldOf(t, policies[0])
 	w.objects, w.available["dev1"] = objects, 1
 	w.decide()
-	d := w.policy.Decide(w.status, w.observe(), w.now)
+	d := bindingpolicy.Decide(w.policy, w.status, w.observe(), w.now)
 	require.Contains(t, d.Message, "it is evaluated later: the evaluations of one decision may cost 20 at most")
 	require.Equal(t, time.Second, d.RecheckAfter)
 	require.Positive(t, d.Status.Stages[0].Counts.Satisfied)
-	r := staged.NewRollout(policies[0])
+	r := bindingpolicy.NewRollout(policies[0])
 	r.Update(policies[0], w.meta)
 	show(r, w.observe())
 	status, decisions := d.Status, 0
@@ -440,7 +441,7 @@ func TestADecisionHasABudget(t *testing.T) {
 	require.Greater(t, decisions, 2, "a Rollout goes on where the last decision has stopped")
 }
 
-func show(r *staged.Rollout, seen staged.Observation) {
+func show(r *bindingpolicy.Rollout, seen bindingpolicy.Observation) {
 	r.ObserveClusters(seen.Clusters)
 	for _, p := range seen.BindingPolicies {
 		r.ObserveBindingPolicy(p)
@@ -470,7 +471,7 @@ func TestABindingPolicyOfSomebodyElseStalls(t *testing.T) {
 	w := fleet(t, policyText(stageText("dev", "dev"), stageText("prod", "prod")), "dev/d1", "prod/p1")
 	seen := w.observe()
 	seen.BindingPolicies = []*control.BindingPolicy{{ObjectMeta: metav1.ObjectMeta{Name: "s.stage.dev", UID: "x"}}}
-	d := w.policy.Decide(w.status, seen, w.now)
+	d := bindingpolicy.Decide(w.policy, w.status, seen, w.now)
 	require.Empty(t, d.Ensure)
 	require.Contains(t, d.Message, "BindingPolicy s.stage.dev exists and does not belong to this StagedBindingPolicy")
 	w.status = d.Status

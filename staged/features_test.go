@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -74,7 +75,13 @@ func TestTooManyTimedOutClustersFailTheStage(t *testing.T) {
 	require.Contains(t, w.last.Message, "3 of 5 clusters are set aside, at most 2 may be: p0: the condition did not hold")
 	w.available["p2"] = 1
 	w.settle()
-	require.True(t, w.holds("Succeeded"), "one comes back")
+	require.True(t, w.holds("Stalled"), "one comes back, and the failure stays")
+	require.Contains(t, w.last.Message, "retry.community.kubestellar.io/prod=r1-")
+	w.retry("prod")
+	w.settle()
+	w.pass(time.Minute)
+	w.settle()
+	require.True(t, w.holds("Succeeded"), "the other two may miss it again")
 }
 
 func TestNotAllClustersMayBeSetAside(t *testing.T) {
@@ -135,7 +142,7 @@ func TestBatchSoakAndStageDeadline(t *testing.T) {
 }
 
 func TestApprovalTimeout(t *testing.T) {
-	w := fleet(t, policyText(stageText("dev", "dev"), stageText("prod", "prod", "approval: {after: true, timeoutSeconds: 60}", "onFailure: Rollback"), stageText("end", "end")), "dev/d", "prod/p", "end/e")
+	w := fleet(t, policyText(stageText("dev", "dev"), stageText("prod", "prod", "approval: {after: true, timeoutSeconds: 60}", "onFailure: Rollback", "withdrawFirst: true"), stageText("end", "end")), "dev/d", "prod/p", "end/e")
 	w.settle()
 	require.Equal(t, "prod", w.status.ActiveStage)
 	require.Equal(t, time.Minute, w.last.RecheckAfter)
@@ -172,7 +179,7 @@ func TestBatchesInWindows(t *testing.T) {
 }
 
 func TestRollbackAllGoesBackToTheFirstStage(t *testing.T) {
-	text := policyText(stageText("dev", "dev"), stageText("mid", "mid"), stageText("prod", "prod", "failureCondition: num('sum') > 1", "onFailure: RollbackAll")) + keep
+	text := policyText(stageText("dev", "dev"), stageText("mid", "mid", "withdrawFirst: true"), stageText("prod", "prod", "failureCondition: num('sum') > 1", "onFailure: RollbackAll", "withdrawFirst: true")) + keep
 	w := fleet(t, text, "dev/d", "mid/m", "prod/p")
 	w.available["p"] = 2
 	w.settle()
@@ -183,27 +190,32 @@ func TestRollbackAllGoesBackToTheFirstStage(t *testing.T) {
 	w.available["p"] = 1
 	w.meta.Generation++
 	w.settle()
+	require.Equal(t, []string{"d"}, w.served(), "no edit begins it again")
+	w.retry("mid")
+	w.settle()
+	w.retry("prod")
+	w.settle()
 	require.Equal(t, []string{"d", "m", "p"}, w.served())
 }
 
 func TestRollbackBatchKeepsGoodBatches(t *testing.T) {
-	text := policyText(stageText("prod", "prod", "maxConcurrency: 1", "failureCondition: num('sum') > 1", "onFailure: RollbackBatch"))
+	text := policyText(stageText("prod", "prod", "maxConcurrency: 1", "failureCondition: num('sum') > 1", "onFailure: RollbackBatch", "withdrawFirst: true"))
 	w := fleet(t, text, "prod/p0", "prod/p1", "prod/p2")
 	w.available["p1"] = 2
 	w.settle()
 	require.Equal(t, []string{"p0"}, w.served())
 	require.True(t, w.holds("Stalled"))
-	require.Contains(t, w.last.Message, "batch 2 was rolled back until the spec changes: failureCondition is true for deployments.apps shop/web in p1: saw agg: sum = 2")
+	require.Contains(t, w.last.Message, "batch 2 was rolled back until another revision comes or a retry is asked for: failureCondition is true for deployments.apps shop/web in p1: saw agg: sum = 2")
 	w.available["p1"] = 1
 	w.settle()
 	require.Equal(t, []string{"p0"}, w.served())
-	w.meta.Generation++
+	w.retry("prod")
 	w.settle()
 	require.Equal(t, []string{"p0", "p1", "p2"}, w.served())
 }
 
 func TestPausedPolicy(t *testing.T) {
-	text := policyText(stageText("dev", "dev"), stageText("prod", "prod", "failureCondition: num('sum') > 1", "onFailure: Rollback", "maxConcurrency: 1"))
+	text := policyText(stageText("dev", "dev"), stageText("prod", "prod", "failureCondition: num('sum') > 1", "onFailure: Rollback", "withdrawFirst: true", "maxConcurrency: 1"))
 	w := fleet(t, text+"  paused: true\n", "dev/d", "prod/p0", "prod/p1")
 	w.settle()
 	require.True(t, w.holds("Paused"))
@@ -231,7 +243,7 @@ func TestObjectsWithoutStatusAreNotWaitedFor(t *testing.T) {
 	config := deployment("config")
 	config.Group, config.Resource = "", "configmaps"
 	w.boundAt, w.returned["dev1"] = start, start
-	seen := func() staged.Observation {
+	seen := func() bindingpolicy.Observation {
 		w.objects = append(w.objects[:1:1], config)
 		o := w.observe()
 		for i := range o.Reports {
@@ -242,7 +254,7 @@ func TestObjectsWithoutStatusAreNotWaitedFor(t *testing.T) {
 		return o
 	}
 	for range 6 {
-		for _, do := range w.actions(w.policy.Decide(w.status, seen(), w.now)) {
+		for _, do := range w.actions(bindingpolicy.Decide(w.policy, w.status, seen(), w.now)) {
 			do()
 		}
 	}

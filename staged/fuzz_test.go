@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -21,7 +22,7 @@ func FuzzCompile(f *testing.F) {
 		policies, err := staged.Compile(staged.Options{}, staged.Parse("f", []byte(text)))
 		if err == nil {
 			for _, p := range policies {
-				p.Decide(v1alpha1.Status{}, staged.Observation{}, start)
+				bindingpolicy.Decide(p, v1alpha1.Status{}, bindingpolicy.Observation{}, start)
 			}
 			return
 		}
@@ -48,7 +49,7 @@ func FuzzDecide(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, statusText, seenText string, seconds int64) {
 		var status v1alpha1.Status
-		var seen staged.Observation
+		var seen bindingpolicy.Observation
 		if json.Unmarshal([]byte(statusText), &status) != nil || json.Unmarshal([]byte(seenText), &seen) != nil {
 			return
 		}
@@ -56,13 +57,13 @@ func FuzzDecide(f *testing.F) {
 		for _, p := range policies {
 			before, err := json.Marshal([]any{status, seen})
 			require.NoError(t, err)
-			d := p.Decide(status, seen, now)
-			p.Explain(status, seen, now)
-			require.True(t, reflect.DeepEqual(d, p.Decide(status, seen, now)), "the same answer twice")
+			d := bindingpolicy.Decide(p, status, seen, now)
+			bindingpolicy.Explain(p, status, seen, now)
+			require.True(t, reflect.DeepEqual(d, bindingpolicy.Decide(p, status, seen, now)), "the same answer twice")
 			after, err := json.Marshal([]any{status, seen})
 			require.NoError(t, err)
 			require.Equal(t, string(before), string(after), "arguments are only read")
-			again := p.Decide(d.Status, seen, now)
+			again := bindingpolicy.Decide(p, d.Status, seen, now)
 			require.Equal(t, d.Status, again.Status)
 			require.Equal(t, d.Ensure, again.Ensure)
 		}

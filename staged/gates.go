@@ -6,6 +6,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/staged/internal/eval"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -18,6 +20,8 @@ func (c *compiler) gates(path string, i int, s *stage) {
 	}
 	s.deadline = c.seconds(path+".progressDeadlineSeconds", s.ProgressDeadlineSeconds)
 	s.stageDeadline = c.seconds(path+".stageDeadlineSeconds", s.StageDeadlineSeconds)
+	s.deliveryDeadline = c.seconds(path+".deliveryDeadlineSeconds", s.DeliveryDeadlineSeconds)
+	c.oneOf(path+".requireEvidence", string(s.RequireEvidence), string(v1alpha1.Exact), string(v1alpha1.Ordered), string(v1alpha1.None))
 	if s.Approval != nil {
 		s.approvalTimeout = c.seconds(path+".approval.timeoutSeconds", s.Approval.TimeoutSeconds)
 	}
@@ -61,9 +65,10 @@ func (c *compiler) seconds(path string, n *int32) time.Duration {
 func (c *compiler) perCluster(path string, s *stage) {
 	p := s.PerCluster
 	if p == nil {
-		if s.MaxFailures != nil {
+		if s.MaxFailures != nil && s.DeliveryDeadlineSeconds == nil {
 			c.faultf(path+".maxFailures", "it counts clusters that are set aside, and needs perCluster; clusters that need not report are maxSilent")
 		}
+		c.maxFailures(path, s)
 		return
 	}
 	if s.MaxConcurrency != nil {
@@ -72,8 +77,51 @@ func (c *compiler) perCluster(path string, s *stage) {
 	s.perCluster = cmp.Or(c.threshold(path+".perCluster.maxUnavailable", p.MaxUnavailable, 1), &threshold{value: 1})
 	s.clusterDeadline = c.seconds(path+".perCluster.progressDeadlineSeconds", p.ProgressDeadlineSeconds)
 	s.minSuccess = c.duration(path+".perCluster.minSuccessTime", p.MinSuccessTime)
+	c.maxFailures(path, s)
+}
+
+func (c *compiler) maxFailures(path string, s *stage) {
 	if t := c.threshold(path+".maxFailures", s.MaxFailures, 0); t != nil {
 		s.maxFailures = *t
+	}
+}
+
+// objectGate compiles the condition of a gate that is an object of the hub.
+func (c *compiler) objectGate(path string, g v1alpha1.ObjectGate) *eval.Program {
+	for field, value := range map[string]string{"name": g.Name, "apiVersion": g.APIVersion, "kind": g.Kind, "objectName": g.ObjectName, "condition": g.Condition} {
+		if value == "" {
+			c.faultf(path+"."+field, "missing")
+		}
+	}
+	return c.expression(path+".condition", g.Condition, c.env.gate)
+}
+
+// revisions checks how revisions are cut and kept.
+func (c *compiler) revisions() {
+	r := c.definition.policy.Spec.Revisions
+	if r == nil {
+		return
+	}
+	c.duration("spec.revisions.settle", r.Settle)
+	if r.HistoryLimit != nil && *r.HistoryLimit < 0 {
+		c.faultf("spec.revisions.historyLimit", "must not be negative")
+	}
+}
+
+// updates checks what staged updates cannot stand next to.
+func (c *compiler) updates() {
+	spec := c.definition.policy.Spec
+	if spec.Updates != v1alpha1.Staged {
+		return
+	}
+	for i, clause := range spec.Downsync {
+		path := position.Index("spec.downsync", i)
+		if clause.CreateOnly {
+			c.faultf(path+".createOnly", "with updates: Staged it is set until the turn of a cluster comes, and not by hand")
+		}
+		if clause.WantSingletonReportedState || clause.WantMultiWECReportedState {
+			c.faultf(path, "with updates: Staged no status can be returned into the objects: each would be a new version of the workload")
+		}
 	}
 }
 
@@ -83,25 +131,11 @@ func (c *compiler) onFailure(path string, i int, s *stage) {
 	c.oneOf(path, string(s.OnFailure), string(v1alpha1.Pause), string(v1alpha1.Continue), string(v1alpha1.Rollback),
 		string(v1alpha1.RollbackAll), string(v1alpha1.RollbackBatch))
 	s.OnFailure = cmp.Or(s.OnFailure, v1alpha1.Pause)
-	c.rollbackOfUpdates(path, s.OnFailure)
 	switch {
-	case i == 0 && (s.OnFailure == v1alpha1.Rollback || s.OnFailure == v1alpha1.RollbackAll):
+	case i == 0 && c.definition.policy.Spec.Updates != v1alpha1.Staged && (s.OnFailure == v1alpha1.Rollback || s.OnFailure == v1alpha1.RollbackAll):
 		c.warn(path, string(s.OnFailure)+" in the first stage is Pause: there is no stage to go back to")
 	case s.OnFailure == v1alpha1.RollbackBatch && s.MaxConcurrency == nil:
 		c.faultf(path, "RollbackBatch needs maxConcurrency")
-	}
-}
-
-// rollbackOfUpdates refuses rollbacks with staged updates. A rollback removes BindingPolicies, and
-// the hub no longer holds the version that their clusters had before the update.
-func (c *compiler) rollbackOfUpdates(path string, f v1alpha1.OnFailure) {
-	if c.definition.policy.Spec.Updates != v1alpha1.Staged {
-		return
-	}
-	switch f {
-	case v1alpha1.Rollback, v1alpha1.RollbackAll, v1alpha1.RollbackBatch:
-		c.faultf(path, "with updates: Staged, %s would delete the workload from the clusters of a failed update: the hub no longer holds the version that they had; "+
-			"want Pause or Continue; to go back, apply the old version of the workload again", f)
 	}
 }
 

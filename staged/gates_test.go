@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -16,7 +17,7 @@ func TestSoak(t *testing.T) {
 	w.now = start.Add(300 * time.Millisecond)
 	w.settle()
 	require.Equal(t, v1alpha1.Soaking, w.phase("dev"))
-	require.Equal(t, 10*time.Minute+700*time.Millisecond, w.last.RecheckAfter, "whole seconds, never too short")
+	require.Equal(t, 30*time.Second, w.last.RecheckAfter, "time in which nobody looks does not count")
 	w.pass(9 * time.Minute)
 	w.available["dev1"] = 0
 	w.settle()
@@ -25,8 +26,8 @@ func TestSoak(t *testing.T) {
 	w.pass(9 * time.Minute)
 	w.settle()
 	require.Equal(t, "dev", w.status.ActiveStage, "a break begins it anew")
-	w.pass(w.last.RecheckAfter)
 	w.policy = compile(t, twoStages("    soak: 10m\n"))
+	w.pass(61 * time.Second)
 	w.settle()
 	require.Equal(t, "prod", w.status.ActiveStage, "a restart does not")
 }
@@ -88,16 +89,16 @@ func TestWindowOpensAtItsFirstInstant(t *testing.T) {
 			var err error
 			w.now, err = time.Parse(time.RFC3339, tc.before)
 			require.NoError(t, err)
-			d := w.policy.Decide(w.status, w.observe(), w.now)
+			d := bindingpolicy.Decide(w.policy, w.status, w.observe(), w.now)
 			require.Empty(t, d.Ensure)
 			require.Equal(t, time.Second, d.RecheckAfter)
-			w.pass(time.Second)
+			w.sleep(time.Second)
 			require.Equal(t, tc.first, w.now.Format(time.RFC3339))
-			require.NotEmpty(t, w.policy.Decide(w.status, w.observe(), w.now).Ensure)
-			w.pass(10*time.Minute - 1)
-			require.NotEmpty(t, w.policy.Decide(w.status, w.observe(), w.now).Ensure)
-			w.pass(1)
-			require.Empty(t, w.policy.Decide(w.status, w.observe(), w.now).Ensure)
+			require.NotEmpty(t, bindingpolicy.Decide(w.policy, w.status, w.observe(), w.now).Ensure)
+			w.sleep(10*time.Minute - 1)
+			require.NotEmpty(t, bindingpolicy.Decide(w.policy, w.status, w.observe(), w.now).Ensure)
+			w.sleep(1)
+			require.Empty(t, bindingpolicy.Decide(w.policy, w.status, w.observe(), w.now).Ensure)
 		})
 	}
 }
@@ -122,7 +123,7 @@ func TestExplainSaysWhenTheNextWindowOpens(t *testing.T) {
 		}},
 	} {
 		w := newWorld(t, policyHead+"  stages: [{name: dev, windows: ["+strings.Join(tc.windows, ", ")+"]}]\n")
-		lines := w.policy.Explain(w.status, w.observe(), w.now)
+		lines := bindingpolicy.Explain(w.policy, w.status, w.observe(), w.now)
 		require.Len(t, lines, 1)
 		require.Contains(t, lines[0].Text, tc.want, tc.windows)
 		require.Contains(t, w.settle().Message, tc.want)
@@ -140,7 +141,7 @@ func TestProgressDeadline(t *testing.T) {
 		{"Rollback", "dev", v1alpha1.RolledBack, true},
 	} {
 		t.Run(tc.onFailure, func(t *testing.T) {
-			text := twoStages("") + fields("condition: num('sum') == 2", "progressDeadlineSeconds: 60", "onFailure: "+tc.onFailure) + endStage
+			text := twoStages("") + fields("condition: num('sum') == 2", "progressDeadlineSeconds: 60", "withdrawFirst: true", "onFailure: "+tc.onFailure) + endStage
 			w := newWorld(t, text)
 			w.available["dev1"] = 1
 			w.settle()
@@ -204,7 +205,7 @@ func TestSoakOfAConditionThatReadsTheTime(t *testing.T) {
 	require.Equal(t, start.Add(66*time.Minute+10*time.Second), w.now)
 }
 
-func TestPausedStageGoesOnOnceItsConditionHolds(t *testing.T) {
+func TestAFailedStageIsTriedAgainOnceSomebodyAsksForIt(t *testing.T) {
 	w := newWorld(t, twoStages("    progressDeadlineSeconds: 60\n"))
 	w.settle()
 	w.pass(time.Hour)
@@ -212,11 +213,18 @@ func TestPausedStageGoesOnOnceItsConditionHolds(t *testing.T) {
 	require.True(t, w.holds("Stalled"))
 	w.available["dev1"] = 1
 	w.settle()
+	require.Equal(t, "dev", w.status.ActiveStage, "a failure stays")
+	w.retry("dev")
+	w.settle()
 	require.Equal(t, "prod", w.status.ActiveStage)
+	require.EqualValues(t, 2, w.status.Stages[0].Attempt)
+	w.retry("dev")
+	w.settle()
+	require.Equal(t, "prod", w.status.ActiveStage, "a retry of a passed stage does nothing")
 }
 
-func TestRolledBackStageIsTriedAgainAfterAnEdit(t *testing.T) {
-	text := twoStages("") + fields("condition: num('sum') == 2", "failureCondition: num('sum') > 2", "onFailure: Rollback")
+func TestRolledBackStageIsTriedAgainAfterARetry(t *testing.T) {
+	text := twoStages("") + fields("condition: num('sum') == 2", "failureCondition: num('sum') > 2", "onFailure: Rollback", "withdrawFirst: true")
 	w := newWorld(t, text)
 	w.available = map[string]int64{"dev1": 1, "prod1": 2, "prod2": 2}
 	w.settle()
@@ -227,6 +235,9 @@ func TestRolledBackStageIsTriedAgainAfterAnEdit(t *testing.T) {
 	w.settle()
 	require.Equal(t, "dev", w.status.ActiveStage, "it does not swing")
 	w.meta.Generation++
+	w.settle()
+	require.Equal(t, "dev", w.status.ActiveStage, "an edit does not begin it again")
+	w.retry("prod")
 	w.settle()
 	require.Equal(t, "prod", w.status.ActiveStage)
 	require.True(t, w.holds("Succeeded"))
@@ -302,7 +313,7 @@ func TestMinDestinationsCountsAllBatches(t *testing.T) {
 // A stage that was rolled back has no workload left: it begins with its first batch again.
 func TestRolledBackBatchesBeginAgain(t *testing.T) {
 	w := newWorld(t, twoStages("")+fields(
-		"condition: num('sum') == 1", "failureCondition: num('sum') > 1", "onFailure: Rollback", "maxConcurrency: 1",
+		"condition: num('sum') == 1", "failureCondition: num('sum') > 1", "onFailure: Rollback", "maxConcurrency: 1", "withdrawFirst: true",
 	))
 	w.available = map[string]int64{"dev1": 1, "prod1": 1, "prod2": 2}
 	w.settle()
@@ -310,7 +321,7 @@ func TestRolledBackBatchesBeginAgain(t *testing.T) {
 	delete(w.available, "prod1")
 	delete(w.clusters, "prod2")
 	w.clusters["prod3"] = map[string]string{"env": "prod", "name": "prod3"}
-	w.meta.Generation++
+	w.retry("prod")
 	w.settle()
 	require.Equal(t, []string{"s.stage.prod.1"}, w.exist())
 	require.Equal(t, []v1alpha1.Batch{{Clusters: []string{"prod1"}}, {Clusters: []string{"prod3"}}}, w.status.Stages[1].Batches)
@@ -356,7 +367,7 @@ func TestSkipIfEmpty(t *testing.T) {
 			for range 8 {
 				seen := w.observe()
 				seen.Clusters = nil
-				d := w.policy.Decide(w.status, seen, w.now)
+				d := bindingpolicy.Decide(w.policy, w.status, seen, w.now)
 				for _, do := range w.actions(d) {
 					do()
 				}

@@ -59,6 +59,7 @@ func (s stageSpec) yaml() string {
 	add(s.paused, "paused: true")
 	add(s.onFailure != "", "failureCondition: num('bad') > 0")
 	add(s.onFailure != "", "onFailure: %s", s.onFailure)
+	add(strings.HasPrefix(s.onFailure, "Rollback"), "withdrawFirst: true")
 	add(s.windows > 0, "windows: [{cron: '*/2 * * * *', duration: 90s}]") // see isOpen
 	add(s.windows > 1, "batchesInWindows: true")
 	return stageText(s.name, s.env, lines...)
@@ -143,9 +144,6 @@ func (v *variant) compile(t testing.TB) {
 	var stages []string
 	for i := range v.stages {
 		s := &v.stages[i]
-		if v.updates && strings.HasPrefix(s.onFailure, "Rollback") { // refused, see TestStagedUpdatesRefuseRollbacks
-			s.onFailure = "Pause"
-		}
 		stages = append(stages, s.yaml())
 	}
 	v.text = policyText(stages...)
@@ -153,7 +151,7 @@ func (v *variant) compile(t testing.TB) {
 		v.text += keep
 	}
 	if v.updates {
-		v.text += "  updates: Staged\n"
+		v.text += "  updates: Staged\n  requireEvidence: None\n"
 	}
 	v.policy = compile(t, v.text)
 }
@@ -172,7 +170,7 @@ type op struct {
 var opKinds = slices.Concat(
 	slices.Repeat([]string{"round"}, 6), slices.Repeat([]string{"player"}, 24), slices.Repeat([]string{"kubestellar"}, 6),
 	slices.Repeat([]string{"ready"}, 4), slices.Repeat([]string{"time"}, 4), slices.Repeat([]string{"edit"}, 2),
-	[]string{"bad", "join", "leave", "relabel", "approve", "lose", "crash", "crash", "gone", "workload", "workload", "silent", "clock", "drift"},
+	[]string{"retry", "bad", "join", "leave", "relabel", "approve", "lose", "crash", "crash", "gone", "workload", "workload", "silent", "clock", "drift"},
 )
 
 func randomOps(r *rand.Rand) []op {

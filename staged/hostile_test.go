@@ -11,6 +11,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/race"
 	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -57,7 +58,7 @@ func TestTenThousandClusters(t *testing.T) {
 	r, status, _ := large(t, 10, 10_000)
 	for i := range 10 {
 		object := staged.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: fmt.Sprintf("o%04d", i)}
-		r.ObserveReport(staged.Report{BindingPolicy: "s.stage.dev", Object: object})
+		r.ObserveReport(bindingpolicy.Report{BindingPolicy: "s.stage.dev", Object: object})
 	}
 	d := r.Decide(status, start)
 	require.Equal(t, int32(10_000), d.Status.Stages[0].Counts.Destinations)
@@ -79,7 +80,7 @@ func TestTenThousandBatches(t *testing.T) {
 		t.Skip("it is about work and memory, and takes many times as long with the race detector")
 	}
 	work := func(n int) float64 {
-		r := staged.NewRollout(compile(t, policyHead+"  stages: [{name: dev, clusterSelectors: [{}], condition: 'true', maxConcurrency: 1}]\n"))
+		r := bindingpolicy.NewRollout(compile(t, policyHead+"  stages: [{name: dev, clusterSelectors: [{}], condition: 'true', maxConcurrency: 1}]\n"))
 		clusters := map[string]map[string]string{}
 		for i := range n {
 			name := fmt.Sprintf("c%05d", i)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -25,7 +25,7 @@ func stageNameOf(v *variant, bindingPolicy string) string {
 
 // checkOrder is invariant (a): a stage that is entered comes after stages that were passed, in the
 // spec and the view of the player that enters it.
-func (m *model) checkOrder(seen hubState, before v1alpha1.Status, d staged.Decision) {
+func (m *model) checkOrder(seen hubState, before v1alpha1.Status, d bindingpolicy.Decision) {
 	v := m.variants[seen.variant]
 	was, is := v.index(before.ActiveStage), v.index(d.Status.ActiveStage)
 	if is < 0 {
@@ -37,7 +37,7 @@ func (m *model) checkOrder(seen hubState, before v1alpha1.Status, d staged.Decis
 		}
 		return
 	}
-	if happened(d, "NewWorkload") {
+	if happened(d, "NewRevision") {
 		m.passed = map[string]bool{}
 	}
 	rec := d.Status.Stages[is]
@@ -149,8 +149,8 @@ func (m *model) checkKept(before map[string][]string, written string) {
 // checkRemoval is invariant (b), after a removal. One that was decided on what has changed since
 // cannot be called back: see isOvertaken.
 func (m *model) checkRemoval(p *playerModel, before map[string][]string, name string) {
-	n := slices.IndexFunc(m.hub.status.BindingPolicies, func(o v1alpha1.OwnedBindingPolicy) bool { return o.Name == name })
-	if p.losses < m.losses && n >= 0 && m.hub.status.BindingPolicies[n].Spec == "" {
+	n := slices.IndexFunc(m.hub.status.Placements, func(o v1alpha1.OwnedPlacement) bool { return o.Name == name })
+	if p.losses < m.losses && n >= 0 && m.hub.status.Placements[n].Spec == "" {
 		m.overtaken++ // the recovered status has not written it, because its stage has it from an earlier spec
 		return
 	}
@@ -181,7 +181,7 @@ func (m *model) isOvertaken(p *playerModel, cluster, name string) bool {
 // isClaimed reports whether the stored status knows a BindingPolicy as it was before the last write:
 // one that is wanted again serves from when it has its new version.
 func (m *model) isClaimed(name string) bool {
-	for _, o := range m.hub.status.BindingPolicies {
+	for _, o := range m.hub.status.Placements {
 		if o.Name == name {
 			was := m.past[len(m.past)-1].policies[name]
 			return was != nil && was.Annotations[v1alpha1.VersionAnnotation] == strconv.FormatInt(o.Version, 10)
@@ -200,7 +200,7 @@ var (
 )
 
 // checkReason is invariant (e): a rollout that is not over says why, and what it says is so.
-func (m *model) checkReason(v *variant, seen hubState, d staged.Decision) {
+func (m *model) checkReason(v *variant, seen hubState, d bindingpolicy.Decision) {
 	for _, c := range d.Status.Conditions {
 		if c.Type == "Succeeded" && c.Status == "True" {
 			return
@@ -218,7 +218,7 @@ func (m *model) checkReason(v *variant, seen hubState, d staged.Decision) {
 			m.broken("e: no value in %q", text)
 		}
 	case strings.HasPrefix(text, "the active stage ") && strings.HasSuffix(text, "is not in the spec"):
-	case text == "the selectors of no stage match a cluster":
+	case text == "the selectors of no stage match a cluster", strings.HasPrefix(text, "waits for the delivery to "):
 	case !knownReasons.MatchString(text):
 		m.broken("e: %q names nothing that is known", text)
 	}
@@ -247,7 +247,7 @@ func (m *model) end() {
 	m.players = [3]playerModel{}
 	m.bad, m.silent = map[string]bool{}, map[string]bool{}
 	m.kubestellar()
-	m.hub.generation++ // what was rolled back is tried again
+	m.retryAll("the end")
 	if i := m.variant().index(m.hub.status.ActiveStage); m.hub.status.ActiveStage != "" && i < 0 {
 		return // it is stalled until somebody names the active stage again
 	}
@@ -269,8 +269,9 @@ func (m *model) end() {
 			m.reportedAgain++
 		}
 		if turn%25 == 24 { // what was rolled back meanwhile is tried again, and what was approved before belongs to that
-			m.hub.generation++
-			m.rollbacks, m.batchRollbacks = 0, 0
+			m.retryAll(fmt.Sprint("the end ", turn))
+		}
+		if turn%5 == 4 {
 			m.approveAll(fmt.Sprint("the end ", turn))
 		}
 		over++

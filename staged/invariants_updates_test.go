@@ -3,12 +3,14 @@ package staged_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -49,8 +51,8 @@ func (m *model) checkUpdate(cluster string, thawed []string) {
 		return
 	}
 	for _, name := range thawed {
-		n := slices.IndexFunc(s.BindingPolicies, func(o v1alpha1.OwnedBindingPolicy) bool { return o.Name == name })
-		if n < 0 || s.BindingPolicies[n].Removing || m.isFreezing(name) || m.hub.policies[name].Annotations[v1alpha1.VersionAnnotation] != strconv.FormatInt(s.BindingPolicies[n].Version, 10) {
+		n := slices.IndexFunc(s.Placements, func(o v1alpha1.OwnedPlacement) bool { return o.Name == name })
+		if n < 0 || s.Placements[n].Removing || m.isFreezing(name) || m.hub.policies[name].Annotations[v1alpha1.VersionAnnotation] != strconv.FormatInt(s.Placements[n].Version, 10) {
 			return // it is about to be updated or removed
 		}
 		if stageNameOf(v, name) == s.ActiveStage {
@@ -72,7 +74,7 @@ func (m *model) report(name string, b *control.Binding) {
 	if _, known := m.bound[m.workload]; !known {
 		m.bound[m.workload] = m.now
 	}
-	r := staged.Report{BindingPolicy: name, Object: staged.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: "web"}}
+	r := bindingpolicy.Report{BindingPolicy: name, Object: staged.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: "web"}}
 	var rows []control.StatusCombinationRow
 	for _, d := range b.Spec.Destinations {
 		at, reported := m.returned[d.ClusterID]
@@ -98,8 +100,8 @@ func timeValue(at time.Time, reported bool) control.Value {
 }
 
 // checkRollbacks is invariant (c).
-func (m *model) checkRollbacks(seen hubState, d staged.Decision) {
-	if happened(d, "NewWorkload") { // then all is tried again
+func (m *model) checkRollbacks(seen hubState, d bindingpolicy.Decision) {
+	if happened(d, "NewRevision") { // then all is tried again
 		m.rollbacks, m.batchRollbacks = 0, 0
 	}
 	for _, e := range d.Events {
@@ -120,11 +122,11 @@ func (m *model) checkRollbacks(seen hubState, d staged.Decision) {
 
 // isRolledBack reports whether a BindingPolicy is that of a batch that was rolled back.
 func (m *model) isRolledBack(v *variant, i int, name string) bool {
-	n := slices.IndexFunc(m.hub.status.BindingPolicies, func(o v1alpha1.OwnedBindingPolicy) bool { return o.Name == name })
+	n := slices.IndexFunc(m.hub.status.Placements, func(o v1alpha1.OwnedPlacement) bool { return o.Name == name })
 	rec := stageStatus(m.hub.status, v.stages[i].name)
 	_, number, _ := strings.Cut(strings.TrimPrefix(name, "s.stage."), ".")
 	batch, err := strconv.Atoi(number)
-	return err == nil && n >= 0 && m.hub.status.BindingPolicies[n].Removing && batch > int(rec.StartedBatches) &&
+	return err == nil && n >= 0 && m.hub.status.Placements[n].Removing && batch > int(rec.StartedBatches) &&
 		v.stages[i].onFailure == "RollbackBatch"
 }
 
@@ -133,7 +135,7 @@ func isOpen(at time.Time) bool { return at.Minute()%2 == 0 || at.Second() < 30 }
 
 // checkWindows is that no stage, and with batchesInWindows no batch, begins outside the windows, a
 // rollback apart.
-func (m *model) checkWindows(p *playerModel, before v1alpha1.Status, d staged.Decision) {
+func (m *model) checkWindows(p *playerModel, before v1alpha1.Status, d bindingpolicy.Decision) {
 	v := m.variants[p.seen.variant]
 	i := v.index(d.Status.ActiveStage)
 	if i < 0 || isOpen(p.at) || happened(d, "RolledBack") || happened(d, "StatusLost") {
@@ -147,6 +149,38 @@ func (m *model) checkWindows(p *playerModel, before v1alpha1.Status, d staged.De
 	}
 }
 
-func happened(d staged.Decision, reason string) bool {
+func happened(d bindingpolicy.Decision, reason string) bool {
 	return slices.ContainsFunc(d.Events, func(e staged.Event) bool { return e.Reason == reason })
+}
+
+func (m *model) approveAll(by string) {
+	m.hub.annotations = maps.Clone(m.hub.annotations)
+	if m.hub.annotations == nil {
+		m.hub.annotations = map[string]string{}
+	}
+	for _, s := range m.variant().stages {
+		value := by
+		if a := stageStatus(m.hub.status, s.name).Awaiting; a != nil {
+			value = a.Ticket + " " + by
+		}
+		m.hub.annotations[v1alpha1.ApprovalPrefix+"before."+s.name] = value
+	}
+	m.hub.version++
+}
+
+// retryAll asks for another attempt of all stages.
+func (m *model) retryAll(why string) {
+	m.hub.annotations = maps.Clone(m.hub.annotations)
+	if m.hub.annotations == nil {
+		m.hub.annotations = map[string]string{}
+	}
+	for _, s := range m.variant().stages {
+		name := "first"
+		if m.hub.status.Wanted != "" {
+			name = m.hub.status.Wanted
+		}
+		m.hub.annotations[v1alpha1.RetryPrefix+s.name] = name + " " + why
+	}
+	m.hub.version++
+	m.rollbacks, m.batchRollbacks = 0, 0
 }

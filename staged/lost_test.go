@@ -13,18 +13,18 @@ func TestALostStatusTakesNothingAway(t *testing.T) {
 	for _, retention := range []string{"", keep} {
 		w := fleet(t, policyText(stageText("dev", "dev", "approval: {after: true}"), stageText("prod", "prod", "soak: 1h"), stageText("end", "end", "approval: {before: true}"))+retention, "dev/d1", "prod/p1", "end/e1")
 		w.approve("after.dev")
-		w.approve("before.end")
 		w.settle()
 		require.Equal(t, "prod", w.status.ActiveStage)
+		w.annotate(v1alpha1.ApprovalPrefix+"before.end", "alice")
 		w.status = v1alpha1.Status{}
-		w.pass(time.Minute)
+		w.sleep(time.Minute)
 		w.available["d1"] = 0
 		w.settleKeeping("p1")
 		require.Equal(t, "prod", w.status.ActiveStage)
 		w.pass(2 * time.Hour)
 		w.settle()
 		require.Equal(t, "prod", w.status.ActiveStage, "nothing that exists is taken for approved")
-		w.meta.Annotations[v1alpha1.ApprovalPrefix+"before.end"] = "bob"
+		w.approveAs("before.end", "bob")
 		w.settle()
 		require.Equal(t, "end", w.status.ActiveStage, w.last.Message)
 	}
@@ -37,7 +37,7 @@ func TestAfterALossBindingPoliciesGetANewVersion(t *testing.T) {
 	w.settle()
 	before := w.policies["s.stage.prod"].Annotations[v1alpha1.VersionAnnotation]
 	w.status = v1alpha1.Status{}
-	w.pass(time.Minute)
+	w.sleep(time.Minute)
 	d := w.decide(1)
 	require.Len(t, d.Ensure, 1)
 	require.NotEqual(t, before, d.Ensure[0].Annotations[v1alpha1.VersionAnnotation])

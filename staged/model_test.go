@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -24,7 +24,7 @@ type hubState struct {
 	policies                     map[string]*control.BindingPolicy
 	bindings                     map[string]*control.Binding
 	statuses                     map[string]*control.CombinedStatus
-	reports                      []staged.Report
+	reports                      []bindingpolicy.Report
 	clusters                     map[string]map[string]string
 }
 
@@ -76,7 +76,7 @@ type write struct {
 	kind string // status, ensure, remove
 	name string
 	want *control.BindingPolicy
-	d    staged.Decision
+	d    bindingpolicy.Decision
 }
 
 func newModel(variants []*variant) *model {
@@ -184,9 +184,10 @@ func (m *model) happen(o op) {
 		m.hub.variant = int(o.a) % len(m.variants)
 		m.hub.generation++
 		m.hub.version++
-		m.rollbacks, m.batchRollbacks = 0, 0
 	case "approve":
 		m.approveAll(strconv.Itoa(int(o.a)))
+	case "retry":
+		m.retryAll(strconv.Itoa(int(o.a)))
 	case "lose":
 		m.hub.status = v1alpha1.Status{}
 		m.hub.version++
@@ -197,14 +198,6 @@ func (m *model) happen(o op) {
 	case "workload":
 		m.workload++
 	}
-}
-
-func (m *model) approveAll(by string) {
-	m.hub.annotations = map[string]string{}
-	for _, s := range m.variant().stages {
-		m.hub.annotations[v1alpha1.ApprovalPrefix+"before."+s.name] = by
-	}
-	m.hub.version++
 }
 
 // jump is one decision at a wrong time.
@@ -280,7 +273,7 @@ func (m *model) stale(o op) hubState {
 func (m *model) decide(n int, seen hubState) {
 	m.decisions++
 	v := m.variants[seen.variant]
-	d := v.policy.Decide(seen.status, m.observation(seen), m.now)
+	d := bindingpolicy.Decide(v.policy, seen.status, m.observation(seen), m.now)
 	p := playerModel{seen: seen, at: m.now, step: m.steps, losses: m.losses, writes: []write{{kind: "status", d: d}}}
 	for _, want := range d.Ensure {
 		old := seen.policies[want.Name]
@@ -308,8 +301,8 @@ func sameSelectors(a, b []metav1.LabelSelector) bool {
 	})
 }
 
-func (m *model) observation(seen hubState) staged.Observation {
-	o := staged.Observation{Meta: metav1.ObjectMeta{Name: "s", UID: "sbp", Generation: int64(seen.generation), Annotations: seen.annotations}, Clusters: seen.clusters, Reports: seen.reports}
+func (m *model) observation(seen hubState) bindingpolicy.Observation {
+	o := bindingpolicy.Observation{Meta: metav1.ObjectMeta{Name: "s", UID: "sbp", ResourceVersion: strconv.Itoa(seen.version), Generation: int64(seen.generation), Annotations: seen.annotations}, Clusters: seen.clusters, Reports: seen.reports}
 	for _, p := range seen.policies {
 		o.BindingPolicies = append(o.BindingPolicies, p)
 	}
@@ -371,7 +364,7 @@ func (m *model) ensure(want, now *control.BindingPolicy) {
 	m.checkKept(before, want.Name)
 }
 
-func (m *model) writeStatus(p *playerModel, d staged.Decision) {
+func (m *model) writeStatus(p *playerModel, d bindingpolicy.Decision) {
 	before := m.hub.status
 	m.hub.status = d.Status
 	m.hub.version++

@@ -2,6 +2,7 @@ package staged
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -26,8 +27,11 @@ func (d *decider) progressClusters(i int) bool {
 	if s.readsTime {
 		d.recheckAt(d.now.Add(timeStep))
 	}
+	if d.noteDelivery(i, t.assessment) {
+		return true
+	}
 	if allowed := max(0, min(s.maxFailures.of(t.total), t.total-1)); len(t.setAside) > allowed {
-		rec.SatisfiedSince = nil
+		rec.SatisfiedSince, rec.Soak = nil, nil
 		return d.fail(i, fmt.Sprintf("%d of %d clusters are set aside, at most %d may be: %s", len(t.setAside), t.total, allowed, firstOf(t.setAside, "; ")))
 	}
 	next := d.nextBatch(rec)
@@ -35,28 +39,28 @@ func (d *decider) progressClusters(i int) bool {
 		return d.fail(i, why)
 	}
 	if next >= 0 && t.unavailable < s.maxUnavailable(t.total) && !d.isPaused(i) {
-		rec.SatisfiedSince = nil
+		rec.SatisfiedSince, rec.Soak = nil, nil
 		return d.startBatch(i, next)
 	}
 	switch {
 	case t.unavailable > 0:
-		rec.SatisfiedSince = nil
+		rec.SatisfiedSince, rec.Soak = nil, nil
 		d.wait(rec, v1alpha1.Progressing, fmt.Sprintf("%s (%d of %d clusters are without success, at most %d may be)",
 			t.waiting, t.unavailable, t.total, s.maxUnavailable(t.total)))
 		d.paused = d.isPaused(i)
 		return false
 	case t.Satisfaction != Satisfied:
-		rec.SatisfiedSince = nil
+		rec.SatisfiedSince, rec.Soak = nil, nil
 		d.wait(rec, v1alpha1.Progressing, t.reason)
 		return false
 	}
 	d.recordSatisfied(rec, true)
-	return d.pass(i)
+	return d.pass(i, t.assessment)
 }
 
 // stageLate says that the deadline of the whole stage has passed; "": it has not.
 func (d *decider) stageLate(s *stage, rec *v1alpha1.StageStatus, t tally, next int) string {
-	if (t.unavailable > 0 || next >= 0) && d.isLate(rec.EnteredAt.Time, s.stageDeadline) {
+	if s.stageDeadline > 0 && (t.unavailable > 0 || next >= 0) && len(t.undelivered) == 0 && d.hasEnded(&rec.StageWaited, s.stageDeadline) {
 		return fmt.Sprintf("the stage was not satisfied within %s: %d of %d clusters have begun, %d of them are without success",
 			s.stageDeadline, rec.StartedBatches, t.total, t.unavailable)
 	}
@@ -75,7 +79,7 @@ func firstOf(all []string, separator string) string {
 // set aside.
 func (d *decider) tally(i int) tally {
 	s, rec := d.policy.stages[i], &d.Status.Stages[i]
-	t := tally{assessment: assessment{finding: finding{Satisfaction: Satisfied}, bound: true, hasDestinations: true}}
+	t := tally{assessment: assessment{finding: finding{Satisfaction: Satisfied}, bound: true, hasDestinations: true, evidence: EvidenceExact, undelivered: map[string]string{}}}
 	for n := range rec.Batches {
 		if len(rec.Batches[n].Clusters) > 0 && d.isPresent(rec.Batches[n]) {
 			t.total++
@@ -85,8 +89,9 @@ func (d *decider) tally(i int) tally {
 		if p.absent {
 			continue
 		}
-		a := d.assessCluster(s, rec, p)
-		t.counts = sum(t.counts, a.counts)
+		a := d.assessCluster(rec, p)
+		t.counts, t.evidence = sum(t.counts, a.counts), min(t.evidence, a.evidence)
+		maps.Copy(t.undelivered, a.undelivered)
 		d.count(&t, s, &rec.Batches[p.batch], a)
 	}
 	if least := s.minDestinations(); t.total < least {
@@ -104,11 +109,12 @@ func (d *decider) count(t *tally, s *stage, b *v1alpha1.Batch, a assessment) {
 	ok := a.Satisfaction == Satisfied && !a.failing
 	switch {
 	case !ok:
-		b.SatisfiedSince = nil
+		b.SatisfiedSince, b.Soak = nil, nil
 	case b.SatisfiedSince == nil:
 		b.SatisfiedSince = now
 	}
-	late := !ok && b.SetAside == "" && d.isLate(b.StartedAt.Time, s.clusterDeadline)
+	delivered := a.bound && len(a.undelivered) == 0
+	late := !ok && delivered && b.SetAside == "" && s.clusterDeadline > 0 && d.hasEnded(&b.Waited, s.clusterDeadline)
 	switch {
 	case ok:
 		b.SetAside = ""
@@ -116,10 +122,12 @@ func (d *decider) count(t *tally, s *stage, b *v1alpha1.Batch, a assessment) {
 		b.SetAside = a.failure
 	case late:
 		b.SetAside = fmt.Sprintf("the condition did not hold within %s: %s", s.clusterDeadline, a.reason)
+	case b.SetAside == "":
+		b.SetAside = d.ledger[name].SetAside
 	}
-	if end := b.SatisfiedSince; end != nil && d.now.Before(end.Add(s.minSuccess)) {
-		d.recheckAt(end.Add(s.minSuccess))
-		ok, a.reason = false, fmt.Sprintf("the condition must hold until %s", end.Add(s.minSuccess).Format("15:04:05Z07:00"))
+	if b.SatisfiedSince != nil && s.minSuccess > 0 && !d.isExpedited() && !d.hasEnded(&b.Soak, s.minSuccess) {
+		end := wholeSecond(d.now.Add(s.minSuccess + d.seen.Now.Error - d.counted(b.Soak, s.minSuccess)))
+		ok, a.reason = false, fmt.Sprintf("the condition must hold until %s", end.UTC().Format("15:04:05Z07:00"))
 	}
 	switch {
 	case b.SetAside != "":

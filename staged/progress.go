@@ -3,6 +3,7 @@ package staged
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -13,13 +14,16 @@ import (
 func (d *decider) progress(i int) bool {
 	s, rec := d.policy.stages[i], &d.Status.Stages[i]
 	if rec.StartedAt == nil { // another program has set activeStage
-		rec.Phase, rec.StartedAt = v1alpha1.Progressing, wholeSecond(d.now)
+		rec.Phase, rec.StartedAt, rec.Attempt = v1alpha1.Progressing, wholeSecond(d.now), max(1, rec.Attempt)
 	}
 	if rec.EnteredAt == nil {
 		rec.EnteredAt = rec.StartedAt
 	}
 	if !d.divide(i) {
 		return false
+	}
+	if hasFailed(rec.Phase) {
+		return d.stayAfterFailure(i)
 	}
 	if d.clusters != nil && !d.isDone(i) && d.staysEmpty(i, d.skips(i)) {
 		return d.passOver(i)
@@ -42,10 +46,19 @@ func (d *decider) progress(i int) bool {
 		d.stay(i, a)
 		return false
 	}
+	return d.judge(i, a)
+}
+
+// judge says what follows from the assessment of a stage with a condition.
+func (d *decider) judge(i int, a assessment) bool {
+	s, rec := d.policy.stages[i], &d.Status.Stages[i]
 	ok := a.Satisfaction == Satisfied && !a.failing
 	d.recordSatisfied(rec, ok)
 	if s.readsTime {
 		d.recheckAt(d.now.Add(timeStep))
+	}
+	if d.noteDelivery(i, a) {
+		return true
 	}
 	if why := d.failure(s, rec, a); why != "" {
 		return d.fail(i, why)
@@ -57,7 +70,38 @@ func (d *decider) progress(i int) bool {
 		}
 		return false
 	}
-	return d.pass(i)
+	return d.pass(i, a)
+}
+
+// stayAfterFailure does what is left to do in a stage that has failed.
+func (d *decider) stayAfterFailure(i int) bool {
+	rec := &d.Status.Stages[i]
+	if rec.Phase == v1alpha1.Failed {
+		if rec.CompletedAt != nil {
+			rec.CompletedAt = nil
+		}
+		return d.fail(i, rec.Message)
+	}
+	return d.retire(i)
+}
+
+// noteDelivery sets clusters aside to which a delivery takes too long. It reports whether it has: then
+// the stage has to be assessed again.
+func (d *decider) noteDelivery(i int, a assessment) (aside bool) {
+	s, rec := d.policy.stages[i], &d.Status.Stages[i]
+	switch {
+	case s.deliveryDeadline == 0:
+	case len(a.undelivered) == 0:
+		rec.Delivering = nil
+	case d.hasEnded(&rec.Delivering, s.deliveryDeadline):
+		d.change(sortedKeys(a.undelivered), func(c *v1alpha1.ClusterRecord) {
+			if c.SetAside == "" {
+				aside = true
+				c.SetAside = fmt.Sprintf("%s was not delivered within %s", d.revisionName(RevisionID(d.Status.Wanted)), s.deliveryDeadline)
+			}
+		})
+	}
+	return aside
 }
 
 // timeStep is how often a condition that reads the time is evaluated.
@@ -72,16 +116,14 @@ func (d *decider) staysEmpty(i int, empty bool) bool {
 	s, rec := d.policy.stages[i], &d.Status.Stages[i]
 	switch {
 	case !empty:
-		rec.EmptySince = nil
+		rec.Empty = nil
 		return false
 	case d.isLast(i):
 		return false
 	case !d.hadClusters(i):
 		return true
-	case rec.EmptySince == nil:
-		rec.EmptySince = wholeSecond(d.now)
 	}
-	return d.isLate(rec.EmptySince.Time, max(s.soak, leastEmpty))
+	return d.hasEnded(&rec.Empty, max(s.soak, leastEmpty))
 }
 
 // passOver skips a started stage, unless the rollout is paused there.
@@ -113,8 +155,8 @@ func (d *decider) isPaused(i int) bool {
 // stay works on a stage without condition: the rollout ends in the last stage, and stalls in any
 // other.
 func (d *decider) stay(i int, a assessment) {
-	s, rec := d.policy.stages[i], &d.Status.Stages[i]
-	next := s.isBatched() && d.nextBatch(rec) >= 0
+	rec := &d.Status.Stages[i]
+	next := d.inWaves(i) && d.nextBatch(rec) >= 0
 	switch {
 	case i < len(d.policy.stages)-1:
 		rec.Message = "the stage has no condition"
@@ -124,6 +166,7 @@ func (d *decider) stay(i int, a assessment) {
 		d.stall("NoCondition", "stage %q has no condition: no batch after the first %d is started", rec.Name, rec.StartedBatches)
 	case a.bound && a.hasDestinations:
 		d.event("Normal", "Succeeded", "stage %q is the last", rec.Name)
+		d.fulfill(i, a.evidence)
 		d.finish(i)
 	default:
 		d.wait(rec, v1alpha1.Progressing, cmp.Or(a.reason, "waits for destinations"))
@@ -134,59 +177,63 @@ func (d *decider) stay(i int, a assessment) {
 func (d *decider) recordSatisfied(rec *v1alpha1.StageStatus, ok bool) {
 	switch {
 	case !ok:
-		rec.SatisfiedSince = nil
+		rec.SatisfiedSince, rec.Soak = nil, nil
 	case rec.SatisfiedSince == nil:
 		rec.SatisfiedSince = wholeSecond(d.now)
 	}
 }
 
-// failure returns why the stage has failed; "" if it has not.
+// failure returns why the stage has failed; "" if it has not. A deadline counts from the delivery to
+// all clusters that are waited for.
 func (d *decider) failure(s *stage, rec *v1alpha1.StageStatus, a assessment) string {
+	ok := a.Satisfaction == Satisfied
 	switch {
 	case a.failing:
 		return a.failure
-	case d.isLate(rec.EnteredAt.Time, s.stageDeadline) && (a.Satisfaction != Satisfied || d.nextBatch(rec) >= 0):
+	case !a.bound || len(a.undelivered) > 0:
+		return ""
+	case s.stageDeadline > 0 && (!ok || d.nextBatch(rec) >= 0) && d.hasEnded(&rec.StageWaited, s.stageDeadline):
 		return fmt.Sprintf("the stage was not satisfied within %s: %s", s.stageDeadline,
 			cmp.Or(a.reason, fmt.Sprintf("%d of %d batches are started", rec.StartedBatches, len(rec.Batches))))
-	case a.Satisfaction != Satisfied && d.isLate(rec.StartedAt.Time, s.deadline):
+	case s.deadline > 0 && !ok && d.hasEnded(&rec.Waited, s.deadline):
 		return fmt.Sprintf("the condition did not hold within %s: %s", s.deadline, a.reason)
 	}
 	return ""
 }
 
-// isLate reports whether a deadline has passed. If not, there is another decision then. A deadline
-// of 0 is none.
-func (d *decider) isLate(since time.Time, deadline time.Duration) bool {
-	if deadline == 0 {
-		return false
-	}
-	end := since.Add(deadline)
-	if d.now.Before(end) {
-		d.recheckAt(end)
-		return false
-	}
-	return true
+// isOverdue reports whether the deadline of a whole stage has passed.
+func (d *decider) isOverdue(i int) bool {
+	s, rec := d.policy.stages[i], &d.Status.Stages[i]
+	return s.stageDeadline > 0 && d.hasEnded(&rec.StageWaited, s.stageDeadline)
 }
 
 // pass leaves a satisfied stage, or starts its next batch, if soak, pause and approval allow it.
-func (d *decider) pass(i int) bool {
+func (d *decider) pass(i int, a assessment) bool {
 	s, rec := d.policy.stages[i], &d.Status.Stages[i]
 	next := d.nextBatch(rec)
 	soak := s.soak
 	if next >= 0 && s.batchSoak != nil {
 		soak = *s.batchSoak
 	}
-	if end := rec.SatisfiedSince.Add(soak); soak > 0 && d.now.Before(end) {
-		d.recheckAt(end)
-		d.hold(rec, fmt.Sprintf("the condition must hold until %s", end.Format(time.RFC3339)))
+	if soak > 0 && !d.isExpedited() && !d.hasEnded(&rec.Soak, soak) {
+		end := wholeSecond(d.now.Add(soak + d.seen.Now.Error - d.counted(rec.Soak, soak)))
+		d.hold(rec, fmt.Sprintf("the condition must hold until %s", end.UTC().Format(time.RFC3339)))
 		return false
 	}
 	switch {
 	case next >= 0 || d.isPaused(i):
 		return d.nextIfNotPaused(i, next)
-	case s.Approval != nil && s.Approval.After && rec.ApprovedAfter == "":
-		return d.awaitApprovalAfter(i)
-	case i == len(d.policy.stages)-1:
+	case s.Approval != nil && s.Approval.After:
+		if ask := d.askApproval(rec, "after"); !ask.approved {
+			return d.awaitApprovalAfter(i, ask)
+		}
+	}
+	if why := d.closedGate(i); why != "" {
+		d.hold(rec, why)
+		return false
+	}
+	d.fulfill(i, a.evidence)
+	if i == len(d.policy.stages)-1 {
 		d.event("Normal", "Succeeded", "stage %q, the last, is satisfied", rec.Name)
 		d.finish(i)
 		return false
@@ -195,27 +242,22 @@ func (d *decider) pass(i int) bool {
 }
 
 // awaitApprovalAfter waits for the approval of a satisfied stage, which fails when that takes too
-// long.
-func (d *decider) awaitApprovalAfter(i int) bool {
+// long, or is refused.
+func (d *decider) awaitApprovalAfter(i int, ask answer) bool {
 	s, rec := d.policy.stages[i], &d.Status.Stages[i]
-	why := d.awaitApproval(s, rec, "after", rec.SpentAfter)
-	if d.isLate(rec.AwaitingSince.Time, s.approvalTimeout) {
-		return d.fail(i, fmt.Sprintf("nobody approved within %s: the stage %s", s.approvalTimeout, why))
+	if ask.rejected != "" {
+		return d.fail(i, "rejected by "+ask.rejected)
 	}
-	d.hold(rec, why)
+	if d.awaits(s, rec) {
+		return d.fail(i, fmt.Sprintf("nobody approved within %s: the stage %s", s.approvalTimeout, ask.awaits))
+	}
+	d.hold(rec, ask.awaits)
 	return false
 }
 
-// awaitApproval records since when an approval is missing, and returns what is waited for.
-func (d *decider) awaitApproval(s *stage, rec *v1alpha1.StageStatus, when, spent string) string {
-	if rec.AwaitingSince == nil {
-		rec.AwaitingSince = wholeSecond(d.now)
-	}
-	why := fmt.Sprintf("waits for the annotation %s%s.%s", v1alpha1.ApprovalPrefix, when, s.Name)
-	if spent != "" {
-		why += fmt.Sprintf(", of which the value %q approved an earlier revision: another value approves this one", spent)
-	}
-	return why
+// awaits records since when an approval is missing, and reports whether that is too long.
+func (d *decider) awaits(s *stage, rec *v1alpha1.StageStatus) bool {
+	return s.approvalTimeout > 0 && d.hasEnded(&rec.Awaited, s.approvalTimeout)
 }
 
 // leave goes on to the next stage, if that stage may start.
@@ -227,18 +269,55 @@ func (d *decider) leave(i int, phase v1alpha1.Phase) bool {
 		}
 		return false
 	}
-	rec.Phase, rec.CompletedAt, rec.Message, rec.AwaitingSince = phase, wholeSecond(d.now), "", nil
+	if phase == v1alpha1.Succeeded {
+		d.endAttempt(rec, RevisionID(d.Status.Wanted), string(phase), "")
+	}
+	rec.Phase, rec.CompletedAt, rec.Message, rec.Awaited, rec.Awaiting = phase, wholeSecond(d.now), "", nil, nil
 	return true
 }
 
-// finish records that the rollout has succeeded in a stage.
+// finish records that the rollout has succeeded in a stage. It names the clusters that do not have
+// the wanted revision; while one has nothing that should have it, the rollout has not succeeded.
 func (d *decider) finish(i int) {
 	rec := &d.Status.Stages[i]
 	if rec.CompletedAt == nil {
 		rec.CompletedAt = wholeSecond(d.now)
+		d.endAttempt(rec, RevisionID(d.Status.Wanted), string(v1alpha1.Succeeded), "")
 	}
-	rec.Phase, rec.Message, rec.AwaitingSince = v1alpha1.Succeeded, "", nil
+	rec.Phase, rec.Message, rec.Awaited, rec.Awaiting = v1alpha1.Succeeded, "", nil, nil
 	d.done, d.Message = true, fmt.Sprintf("succeeded in stage %q", rec.Name)
+	unserved, behind := d.exceptions(i)
+	switch {
+	case len(unserved) > 0:
+		d.done, d.Message = false, "waits for the delivery to "+firstOf(unserved, ", ")
+		d.explain(rec.Name, d.Message)
+	case len(behind) > 0:
+		d.Message += ", except in " + strings.Join(behind, ", ")
+	}
+}
+
+// exceptions returns the clusters of passed stages that have nothing yet, and those that do not have
+// the wanted revision.
+func (d *decider) exceptions(active int) (unserved, behind []string) {
+	if d.policy.object.Spec.Retention != v1alpha1.Keep && !d.policy.stagesUpdates() {
+		return nil, nil
+	}
+	for j := range active + 1 {
+		rec := d.Status.Stages[j]
+		if d.policy.object.Spec.Retention != v1alpha1.Keep && j < active || rec.Phase == v1alpha1.Failed {
+			continue
+		}
+		for _, name := range d.selected(d.policy.stages[j]) {
+			switch c := d.ledger[name]; {
+			case c.Stage != rec.Name:
+			case !d.isHeld(name):
+				unserved = append(unserved, name)
+			case d.seen.Can.Content && d.policy.stagesUpdates() && c.Applied != d.Status.Wanted:
+				behind = append(behind, fmt.Sprintf("%s (%s)", name, d.revisionName(RevisionID(c.Applied))))
+			}
+		}
+	}
+	return unserved, behind
 }
 
 // isDone reports whether the rollout has succeeded in a stage before, and still no stage follows.

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -51,7 +52,7 @@ func (g generator) policy() string {
 }
 
 func (g generator) status() v1alpha1.Status {
-	s := v1alpha1.Status{ActiveStage: oneOf(g, "", "a", "b", "c", "d", "z"), ObservedGeneration: int64(g.IntN(3)), Revision: oneOf(g, "", "x")}
+	s := v1alpha1.Status{ActiveStage: oneOf(g, "", "a", "b", "c", "d", "z"), ObservedGeneration: int64(g.IntN(3)), Plan: oneOf(g, "", "x")}
 	for i := range g.IntN(5) {
 		rec := v1alpha1.StageStatus{
 			Name: string(rune('a' + i)), StartedAt: g.time(), SatisfiedSince: g.time(), CompletedAt: g.time(), StartedBatches: int32(g.IntN(6) - 2),
@@ -90,11 +91,11 @@ func TestAnyPolicyIsDecidedFromAnyStatus(t *testing.T) {
 			}
 			blind := w.observe()
 			blind.Clusters = nil
-			d := w.policy.Decide(w.status, blind, w.now)
-			require.Equal(t, d.Status, w.policy.Decide(d.Status, blind, w.now).Status, "seed %d, clusters unknown:\n%s", seed, text)
-			w.policy.Explain(w.status, blind, w.now)
+			d := bindingpolicy.Decide(w.policy, w.status, blind, w.now)
+			require.Equal(t, d.Status, bindingpolicy.Decide(w.policy, d.Status, blind, w.now).Status, "seed %d, clusters unknown:\n%s", seed, text)
+			bindingpolicy.Explain(w.policy, w.status, blind, w.now)
 			w.decide()
-			w.pass(time.Duration(g.IntN(5)) * time.Second)
+			w.sleep(time.Duration(g.IntN(5)) * time.Second)
 		}
 	}
 }

@@ -1,85 +1,60 @@
 package staged
 
 import (
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// versionOf returns the version that a BindingPolicy carries; 0: none.
-func versionOf(p *control.BindingPolicy) int64 {
-	n, err := strconv.ParseInt(p.Annotations[v1alpha1.VersionAnnotation], 10, 64)
-	if err != nil {
-		return 0
-	}
-	return max(0, n)
-}
-
-// stageOf returns the index of the stage to which the name of a BindingPolicy belongs, and the
-// number of the batch, or -1. The index is -1 for a stage that is not in the spec.
-func (d *decider) stageOf(name string) (stage, batch int) {
-	of := strings.TrimPrefix(name, d.policy.Name()+v1alpha1.StageSeparator)
-	for j, s := range d.policy.stages {
-		if of == s.Name {
-			return j, -1
-		}
-	}
-	for j, s := range d.policy.stages {
-		if number, is := strings.CutPrefix(of, s.Name+"."); is && isNumber(number) {
-			if n, err := strconv.Atoi(number); err == nil && n > 0 {
-				return j, n - 1
-			}
-		}
-	}
-	return -1, -1
-}
-
-// owned returns the record of a BindingPolicy; nil if there is none.
-func (d *decider) owned(name string) *v1alpha1.OwnedBindingPolicy {
-	n, found := slices.BinarySearchFunc(d.Status.BindingPolicies, name, compareOwned)
+// owned returns the record of a placement; nil if there is none.
+func (d *decider) owned(name string) *v1alpha1.OwnedPlacement {
+	n, found := slices.BinarySearchFunc(d.Status.Placements, name, compareOwned)
 	if !found {
 		return nil
 	}
-	return &d.Status.BindingPolicies[n]
+	return &d.Status.Placements[n]
 }
 
-func compareOwned(o v1alpha1.OwnedBindingPolicy, name string) int {
+func compareOwned(o v1alpha1.OwnedPlacement, name string) int {
 	return strings.Compare(o.Name, name)
 }
 
-// own returns the record of a BindingPolicy, new if need be.
-func (d *decider) own(name, stage string) *v1alpha1.OwnedBindingPolicy {
-	all := &d.Status.BindingPolicies
+// own returns the record of a placement, new if need be.
+func (d *decider) own(name, stage string) *v1alpha1.OwnedPlacement {
+	all := &d.Status.Placements
 	n, found := slices.BinarySearchFunc(*all, name, compareOwned)
 	if !found {
-		*all = slices.Insert(*all, n, v1alpha1.OwnedBindingPolicy{Name: name, Stage: stage})
+		*all = slices.Insert(*all, n, v1alpha1.OwnedPlacement{Name: name, Stage: stage})
 	}
 	return &(*all)[n]
 }
 
-// adopt makes a record of each BindingPolicy that has none. One that is as new as the status is a
-// rest, of a write that came late: it is to be removed. Others exist because the status was lost,
-// or another program has made them: then adopt is true.
+// adopt makes a record of each placement that has none. One that is as new as the status is a rest,
+// of a write that came late: it is to be removed. Others exist because the status was lost, or
+// another program has made them: then adopt is true. A placement that is newer than the status shows
+// that the status is an old one that was restored.
 func (d *decider) adopt() (lost bool) {
 	s := &d.Status
-	sorted := func(a, b v1alpha1.OwnedBindingPolicy) int { return strings.Compare(a.Name, b.Name) }
-	if !slices.IsSortedFunc(s.BindingPolicies, sorted) { // others may have written it
-		slices.SortFunc(s.BindingPolicies, sorted)
+	sorted := func(a, b v1alpha1.OwnedPlacement) int { return strings.Compare(a.Name, b.Name) }
+	if !slices.IsSortedFunc(s.Placements, sorted) { // others may have written it
+		slices.SortFunc(s.Placements, sorted)
 	}
 	if s.FirstVersion <= 0 {
 		s.FirstVersion = max(1, d.now.Unix())
-		s.Version = s.FirstVersion
+		s.Version, s.Epoch = s.FirstVersion, s.FirstVersion
 	}
 	known := s.Version
-	for _, name := range slices.Sorted(maps.Keys(d.observed)) {
-		p := d.observed[name].policy
-		if p == nil || d.owned(name) != nil {
+	for _, name := range sortedKeys(d.placed) {
+		p := d.placed[name]
+		if p.Taken {
+			continue
+		}
+		if p.Version > known && s.ActiveStage != "" {
+			d.restored = true
+		}
+		s.Version = max(s.Version, p.Version)
+		if d.owned(name) != nil {
 			continue
 		}
 		stage := strings.TrimPrefix(name, d.policy.Name()+v1alpha1.StageSeparator)
@@ -87,12 +62,34 @@ func (d *decider) adopt() (lost bool) {
 			stage = d.policy.stages[j].Name
 		}
 		rec := d.own(name, stage)
-		rec.Version = versionOf(p)
-		rec.Removing = s.FirstVersion < rec.Version && rec.Version <= known
-		s.Version = max(s.Version, rec.Version)
+		rec.Version = p.Version
+		rec.Removing = s.FirstVersion < rec.Version && rec.Version <= known && !d.seen.Can.OldRevision
 		lost = lost || !rec.Removing
 	}
 	return lost
+}
+
+// distrust takes nothing for approved, witnessed or failed that a restored status says.
+func (d *decider) distrust() {
+	d.Status.Epoch = max(d.Status.Epoch+1, d.now.Unix())
+	for j := range d.Status.Stages {
+		rec := &d.Status.Stages[j]
+		if rec.Attempt > 0 {
+			rec.Attempt++
+		}
+		forget(rec)
+		rec.Soak, rec.Waited, rec.StageWaited, rec.SatisfiedSince, rec.Awaiting = nil, nil, nil, nil, nil
+		for n := range rec.Batches {
+			b := &rec.Batches[n]
+			b.Soak, b.Waited, b.SatisfiedSince = nil, nil, nil
+		}
+	}
+	d.event("Warning", "Recovering", "the status is older than what exists: no approval and no soak from before counts")
+}
+
+// forget forgets the approvals of a stage.
+func forget(rec *v1alpha1.StageStatus) {
+	rec.ApprovedBefore, rec.ApprovedAfter, rec.BeforeTicket, rec.AfterTicket = "", "", "", ""
 }
 
 // recover finds the active stage when the status was lost: the last one that has a BindingPolicy.
@@ -100,7 +97,7 @@ func (d *decider) adopt() (lost bool) {
 func (d *decider) recover() {
 	s := &d.Status
 	active, has := -1, map[int]bool{}
-	for _, rec := range s.BindingPolicies {
+	for _, rec := range s.Placements {
 		if j, _ := d.stageOf(rec.Name); j >= 0 && !rec.Removing && d.exists(rec.Name) {
 			active, has[j] = max(active, j), true
 		}
@@ -116,40 +113,30 @@ func (d *decider) recover() {
 		d.recoverBatches(j)
 	}
 	for j := range s.Stages {
-		spend(&s.Stages[j])
+		forget(&s.Stages[j])
+		s.Stages[j].Attempt = max(1, s.Stages[j].Attempt)
 	}
 	d.start(active)
-	d.event("Warning", "StatusLost", "there was no status: going on from stage %q, the last that has a BindingPolicy", s.ActiveStage)
-	if d.policy.stagesUpdates() {
-		d.supersede("with the status it was lost which version of the workload the clusters have")
-	}
+	s.Stages[active].Attempt++
+	d.event("Warning", "StatusLost", "there was no status: going on from stage %q, the last that has a %s", s.ActiveStage, d.kind())
 }
 
 // recoverBatches reads the batches of a stage from its BindingPolicies.
 func (d *decider) recoverBatches(j int) {
 	rec := &d.Status.Stages[j]
 	rec.Batches, rec.StartedBatches = nil, 0
-	for _, owned := range d.Status.BindingPolicies {
+	for _, owned := range d.Status.Placements {
 		of, n := d.stageOf(owned.Name)
+		if n < 0 && d.inWaves(j) && !d.policy.stages[j].isBatched() && d.placed[owned.Name] != nil && d.placed[owned.Name].Clusters != nil {
+			n = 0
+		}
 		if of != j || n < 0 || n >= maxBatches || !d.exists(owned.Name) {
 			continue
 		}
 		for len(rec.Batches) <= n {
 			rec.Batches = append(rec.Batches, v1alpha1.Batch{Clusters: []string{}})
 		}
-		rec.Batches[n].Clusters = d.clustersBySelector(d.observed[owned.Name].policy)
+		rec.Batches[n].Clusters = slices.Sorted(slices.Values(d.placed[owned.Name].Clusters))
 		rec.StartedBatches = int32(len(rec.Batches))
 	}
-}
-
-// clustersBySelector returns the names by which the BindingPolicy of a batch selects its clusters.
-func (d *decider) clustersBySelector(p *control.BindingPolicy) []string {
-	for _, s := range p.Spec.ClusterSelectors {
-		for _, e := range s.MatchExpressions {
-			if e.Key == d.policy.clusterLabel && e.Operator == metav1.LabelSelectorOpIn {
-				return slices.Sorted(slices.Values(e.Values))
-			}
-		}
-	}
-	return []string{}
 }

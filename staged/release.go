@@ -2,86 +2,102 @@ package staged
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// release marks the BindingPolicies that nobody needs any more, and removes those whose clusters
-// are covered.
-func (d *decider) release(wanted []placement) {
+// release marks the placements that nobody needs any more, and removes those whose clusters are
+// covered.
+func (d *decider) release(wanted []wave) {
 	needed := map[string]bool{}
-	for _, p := range wanted {
-		needed[p.name] = true
+	for _, w := range wanted {
+		needed[w.name] = true
 	}
-	for n := range d.Status.BindingPolicies {
-		rec := &d.Status.BindingPolicies[n]
+	for n := range d.Status.Placements {
+		rec := &d.Status.Placements[n]
 		rec.Removing = !needed[rec.Name] && (rec.Removing || !d.retains(rec))
 	}
-	d.Status.BindingPolicies = slices.DeleteFunc(d.Status.BindingPolicies, func(o v1alpha1.OwnedBindingPolicy) bool {
-		state := d.observed[o.Name]
-		return o.Removing && (state == nil || state.policy == nil)
+	d.Status.Placements = slices.DeleteFunc(d.Status.Placements, func(o v1alpha1.OwnedPlacement) bool {
+		p := d.placed[o.Name]
+		return o.Removing && (p == nil || p.Taken)
 	})
 	covered, safe := d.coverage(wanted)
-	if !safe {
+	if !safe || d.restored {
 		return
 	}
-	for _, rec := range d.Status.BindingPolicies {
+	for _, rec := range d.Status.Placements {
 		if rec.Removing && d.exists(rec.Name) && d.isCovered(rec.Name, wanted, covered) {
 			d.Remove = append(d.Remove, rec.Name)
 		}
 	}
 }
 
-// retains reports whether a BindingPolicy that is not wanted now stays: that of a stage or batch
-// whose turn comes again.
-func (d *decider) retains(rec *v1alpha1.OwnedBindingPolicy) bool {
+// retains reports whether a placement that is not wanted now stays: that of a stage or batch whose
+// turn comes again.
+func (d *decider) retains(rec *v1alpha1.OwnedPlacement) bool {
 	j, n := d.stageOf(rec.Name)
 	active := d.active()
 	if j < active {
 		return false
 	}
-	s, status := d.policy.stages[j], d.Status.Stages[j]
+	status := d.Status.Stages[j]
 	switch {
-	case status.Phase == v1alpha1.RolledBack || status.Phase == v1alpha1.Skipped:
+	case status.Phase == v1alpha1.RolledBack && !d.byName() || status.Phase == v1alpha1.Skipped:
 		return false
 	case j > active:
 		return true
 	}
-	return s.isBatched() && n >= int(status.StartedBatches) && n < len(status.Batches) && len(status.Batches[n].Clusters) > 0
+	n = max(0, n)
+	return d.inWaves(j) && n >= int(status.StartedBatches) && n < len(status.Batches) && len(status.Batches[n].Clusters) > 0
 }
 
-// coverage returns the clusters that have the workload from the BindingPolicies that are wanted. It
-// is false if one of these does not exist in its present version, or has no Binding, or if the
+// coverage returns the clusters that have the workload from the placements that are wanted. It is
+// false if one of these does not exist in its present version, or was not taken over, or if the
 // active stage has no cluster.
-func (d *decider) coverage(wanted []placement) (covered map[string]bool, safe bool) {
+func (d *decider) coverage(wanted []wave) (covered map[string]bool, safe bool) {
 	covered = map[string]bool{}
-	destinations, active := 0, d.active()
-	for _, p := range wanted {
-		state := d.observed[p.name]
+	has, active := 0, d.active()
+	for _, w := range wanted {
+		p := d.placed[w.name]
 		switch {
-		case !d.isCurrent(p.name) || !state.isBound():
+		case !d.isCurrent(w.name) || !p.Ready:
 			return nil, false
-		case p.stage == active:
-			destinations += len(state.binding.Spec.Destinations)
+		case w.stage == active:
+			has += len(p.Has)
 		}
-		for _, c := range state.binding.Spec.Destinations {
-			covered[c.ClusterID] = true
+		for _, c := range p.Has {
+			covered[c] = true
 		}
 	}
-	return covered, destinations > 0 || len(wanted) > 0 && d.policy.stages[active].minDestinations() == 0
+	return covered, has > 0 || len(wanted) > 0 && d.policy.stages[active].minDestinations() == 0
 }
 
-// isCovered reports whether every cluster of a BindingPolicy that still needs the workload, because
-// a stage that is wanted selects it, has it from another one.
-func (d *decider) isCovered(name string, wanted []placement, covered map[string]bool) bool {
+// isCovered reports whether every cluster of a placement that still needs the workload has it from
+// another one.
+func (d *decider) isCovered(name string, wanted []wave, covered map[string]bool) bool {
 	for _, c := range d.holds(name) {
 		have, exists := d.clusters[c]
 		if !exists || covered[c] {
 			continue
 		}
-		if slices.ContainsFunc(wanted, func(p placement) bool { return d.policy.stages[p.stage].selects(have) && !d.isRolledBack(p.stage, c) }) {
+		isWanted := slices.ContainsFunc(wanted, func(w wave) bool { return d.policy.stages[w.stage].selects(have) && !d.isRolledBack(w.stage, c) })
+		if isWanted || d.needs(c) {
 			return false
+		}
+	}
+	return true
+}
+
+// needs reports whether a cluster must not lose the workload that it has, whichever stage selects it
+// by now: under retention Keep, unless a rollback takes it away.
+func (d *decider) needs(cluster string) bool {
+	rec := d.ledger[cluster]
+	if _, exists := d.clusters[cluster]; !exists || d.policy.object.Spec.Retention != v1alpha1.Keep || rec.Desired == v1alpha1.Withdrawn {
+		return false
+	}
+	for i, s := range d.policy.stages {
+		if s.Name == rec.Stage {
+			return (d.Status.Stages[i].Phase != v1alpha1.RolledBack || d.byName()) && !d.isRolledBack(i, cluster)
 		}
 	}
 	return true
@@ -93,14 +109,4 @@ func (d *decider) isRolledBack(i int, cluster string) bool {
 	return slices.ContainsFunc(rec.Batches[rec.StartedBatches:], func(b v1alpha1.Batch) bool {
 		return b.SetAside != "" && slices.Contains(b.Clusters, cluster)
 	})
-}
-
-// destinations returns the names of the destinations of a Binding, sorted.
-func (s *bindingPolicyState) destinations() []string {
-	names := make([]string, 0, len(s.binding.Spec.Destinations))
-	for _, d := range s.binding.Spec.Destinations {
-		names = append(names, d.ClusterID)
-	}
-	slices.SortFunc(names, strings.Compare)
-	return names
 }

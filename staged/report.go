@@ -12,10 +12,10 @@ import (
 // of its last report, as a collector selects them with inventory.name and
 // propagation.lastReturnedUpdateTimestamp. It is false if there is no such table. When the workload
 // was bound is not in the table.
-func reportsFromRows(s *control.CombinedStatus, destinations []control.Destination) ([]ClusterReport, bool) {
+func reportsFromRows(s *control.CombinedStatus, destinations []string) ([]ClusterReport, bool) {
 	known := map[string]bool{}
 	for _, d := range destinations {
-		known[d.ClusterID] = true
+		known[d] = true
 	}
 	for _, r := range s.Results {
 		names := columnOf(r, func(v control.Value) bool { return v.String != nil && known[*v.String] })

@@ -25,18 +25,18 @@ type stage struct {
 	failure   *eval.Program     // nil: never true
 	conjuncts []conjunct        // of condition
 	windows   []window
-	full      string // the name of its BindingPolicy
-	specHash  string // of what that BindingPolicy places where
-	readsTime bool   // condition or failure changes with time alone
+	full      string          // the name of its BindingPolicy
+	gates     []*eval.Program // conditions of Gates
+	readsTime bool            // condition or failure changes with time alone
 	soak      time.Duration
 	batchSoak *time.Duration // nil: soak
 	// The deadlines; 0: none.
-	deadline, stageDeadline, approvalTimeout, clusterDeadline time.Duration
-	minSuccess                                                time.Duration // of a cluster
-	maxSilent, maxFailures                                    threshold
-	maxConcurrency                                            *threshold // nil: all clusters at once
-	perCluster                                                *threshold // maxUnavailable; nil: clusters are not treated one by one
-	guards                                                    v1alpha1.Guards
+	deadline, stageDeadline, approvalTimeout, clusterDeadline, deliveryDeadline time.Duration
+	minSuccess                                                                  time.Duration // of a cluster
+	maxSilent, maxFailures                                                      threshold
+	maxConcurrency                                                              *threshold // nil: all clusters at once
+	perCluster                                                                  *threshold // maxUnavailable; nil: clusters are not treated one by one
+	guards                                                                      v1alpha1.Guards
 }
 
 // maxUnavailable returns how many of the clusters of a stage with perCluster may be without
@@ -86,8 +86,10 @@ func (c *compiler) stage(i int) *stage {
 	}
 	c.collectors(path+".condition", s.condition)
 	c.collectors(path+".failureCondition", s.failure)
+	for n, g := range s.Gates {
+		s.gates = append(s.gates, c.objectGate(position.Index(path+".gates", n), g))
+	}
 	c.gates(path, i, s)
-	c.hashes(s)
 	return s
 }
 

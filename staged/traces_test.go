@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -31,7 +32,7 @@ type trace struct {
 type replay struct {
 	t          *testing.T
 	definition v1alpha1.StagedBindingPolicy
-	rollout    *staged.Rollout
+	rollout    *bindingpolicy.Rollout
 	policies   map[string]*control.BindingPolicy
 	bindings   map[string]*control.Binding
 	statuses   map[string]*control.CombinedStatus
@@ -88,7 +89,7 @@ func newReplay(t *testing.T, tr trace, s scenario) (*replay, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &replay{definition: tr.StagedBindingPolicy, t: t, rollout: staged.NewRollout(policies[0]), policies: map[string]*control.BindingPolicy{},
+	r := &replay{definition: tr.StagedBindingPolicy, t: t, rollout: bindingpolicy.NewRollout(policies[0]), policies: map[string]*control.BindingPolicy{},
 		bindings: map[string]*control.Binding{}, statuses: map[string]*control.CombinedStatus{}, values: s.values, workload: s.workload()}
 	r.status = tr.StagedBindingPolicy.Status
 	for _, name := range tr.ExistingBindingPolicies {
@@ -153,7 +154,7 @@ func TestTracesCutAnywhere(t *testing.T) {
 func (r *replay) restart() {
 	policies, err := staged.Compile(staged.Options{}, staged.Object(r.definition))
 	require.NoError(r.t, err)
-	r.rollout = staged.NewRollout(policies[0])
+	r.rollout = bindingpolicy.NewRollout(policies[0])
 	r.rollout.Update(policies[0], r.definition.ObjectMeta)
 	for _, p := range r.policies {
 		r.rollout.ObserveBindingPolicy(p)

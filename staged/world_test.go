@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -38,7 +39,10 @@ type world struct {
 	boundAt    time.Time        // if set, it is known when clusters report
 	returned   map[string]time.Time
 	collectors map[string]*kubestellar.Collector
-	last       staged.Decision
+	last       bindingpolicy.Decision
+	consents   map[string]string // who approves a gate as soon as a ticket is shown
+	versions   int               // of the StagedBindingPolicy
+	extend     func(*bindingpolicy.Observation)
 	log        []string
 }
 
@@ -113,8 +117,8 @@ func deployment(name string) kubestellar.Object {
 }
 
 // observe shows all that exists. KubeStellar is as fast as can be.
-func (w *world) observe() staged.Observation {
-	seen := staged.Observation{Meta: w.meta, Clusters: w.clusters}
+func (w *world) observe() bindingpolicy.Observation {
+	seen := bindingpolicy.Observation{Meta: w.meta, Clusters: w.clusters}
 	for _, name := range slices.Sorted(maps.Keys(w.policies)) {
 		p := w.policies[name]
 		seen.BindingPolicies = append(seen.BindingPolicies, p)
@@ -137,12 +141,15 @@ func (w *world) observe() staged.Observation {
 			}
 		}
 	}
+	if w.extend != nil {
+		w.extend(&seen)
+	}
 	return seen
 }
 
-func (w *world) report(policy string, obj kubestellar.Object) staged.Report {
+func (w *world) report(policy string, obj kubestellar.Object) bindingpolicy.Report {
 	ref := staged.ObjectRef{Group: obj.Group, Resource: obj.Resource, Namespace: obj.Namespace, Name: obj.Name}
-	r := staged.Report{BindingPolicy: policy, Object: ref}
+	r := bindingpolicy.Report{BindingPolicy: policy, Object: ref}
 	for cluster := range w.available {
 		r.Clusters = append(r.Clusters, staged.ClusterReport{
 			Cluster: cluster, Reported: true, LastReturned: w.returned[cluster], BoundAt: w.boundAt,
@@ -160,11 +167,12 @@ func stored(o kubestellar.Object) *unstructured.Unstructured {
 
 // decide decides, checks what holds of every decision, and carries it out: all of it, or the first
 // steps.
-func (w *world) decide(steps ...int) staged.Decision {
+func (w *world) decide(steps ...int) bindingpolicy.Decision {
 	w.t.Helper()
+	w.consent()
 	seen := w.observe()
-	d := w.policy.Decide(w.status, seen, w.now)
-	again := w.policy.Decide(d.Status, seen, w.now)
+	d := bindingpolicy.Decide(w.policy, w.status, seen, w.now)
+	again := bindingpolicy.Decide(w.policy, d.Status, seen, w.now)
 	require.Equal(w.t, d.Status, again.Status, "deciding again changes nothing")
 	require.Equal(w.t, d.Ensure, again.Ensure)
 	require.Equal(w.t, d.Remove, again.Remove)
@@ -186,10 +194,14 @@ func (w *world) decide(steps ...int) staged.Decision {
 }
 
 // actions are the writes of a decision, in order.
-func (w *world) actions(d staged.Decision) []func() {
+func (w *world) actions(d bindingpolicy.Decision) []func() {
 	actions := []func(){func() {
 		if d.Status.ActiveStage != w.status.ActiveStage {
 			w.logf("active %s", d.Status.ActiveStage)
+		}
+		if fmt.Sprint(w.status) != fmt.Sprint(d.Status) {
+			w.versions++
+			w.meta.ResourceVersion = fmt.Sprint(w.versions)
 		}
 		w.status = d.Status
 	}}
@@ -220,7 +232,7 @@ func (w *world) ensure(p *control.BindingPolicy) {
 func (w *world) logf(format string, args ...any) { w.log = append(w.log, fmt.Sprintf(format, args...)) }
 
 // settle decides until nothing changes any more.
-func (w *world) settle() staged.Decision {
+func (w *world) settle() bindingpolicy.Decision {
 	w.t.Helper()
 	for range 20 {
 		before, had := w.status, len(w.policies)
@@ -230,7 +242,7 @@ func (w *world) settle() staged.Decision {
 		}
 	}
 	w.t.Fatalf("does not settle: %+v", w.status)
-	return staged.Decision{}
+	return bindingpolicy.Decision{}
 }
 
 func (w *world) exist() []string { return slices.Sorted(maps.Keys(w.policies)) }
@@ -253,13 +265,63 @@ func (w *world) holds(condition string) bool {
 	return false
 }
 
-func (w *world) pass(d time.Duration) { w.now = w.now.Add(d) }
+// pass lets time pass, while decisions are made whenever one is due.
+func (w *world) pass(d time.Duration) {
+	w.t.Helper()
+	end := w.now.Add(d)
+	for {
+		w.settle()
+		if w.last.RecheckAfter == 0 || !w.now.Add(w.last.RecheckAfter).Before(end) {
+			break
+		}
+		w.now = w.now.Add(w.last.RecheckAfter)
+	}
+	w.now = end
+}
 
-func (w *world) approve(key string) {
+// sleep lets time pass in which nobody decides.
+func (w *world) sleep(d time.Duration) { w.now = w.now.Add(d) }
+
+// approve lets alice approve a gate, with the ticket that the status shows.
+func (w *world) approve(key string) { w.approveAs(key, "alice") }
+
+func (w *world) approveAs(key, who string) {
+	consents := maps.Clone(w.consents)
+	if consents == nil {
+		consents = map[string]string{}
+	}
+	consents[key] = who
+	w.consents = consents
+}
+
+// consent writes the annotations of those who approve.
+func (w *world) consent() {
+	for _, s := range w.status.Stages {
+		if a := s.Awaiting; a != nil && w.consents[a.Gate+"."+s.Name] != "" {
+			w.annotate(v1alpha1.ApprovalPrefix+a.Gate+"."+s.Name, a.Ticket+" "+w.consents[a.Gate+"."+s.Name])
+			delete(w.consents, a.Gate+"."+s.Name)
+		}
+	}
+}
+
+func (w *world) annotate(key, value string) {
 	annotations := maps.Clone(w.meta.Annotations)
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[v1alpha1.ApprovalPrefix+key] = "alice"
+	annotations[key] = value
 	w.meta.Annotations = annotations
+	w.versions++
+	w.meta.ResourceVersion = fmt.Sprint(w.versions)
+}
+
+// retry asks for another attempt of a stage.
+func (w *world) retry(stage string) {
+	name := "first"
+	for _, r := range w.status.Revisions {
+		if r.ID == w.status.Wanted {
+			name = r.Name
+		}
+	}
+	w.annotate(v1alpha1.RetryPrefix+stage, fmt.Sprint(name, " ", w.versions))
 }

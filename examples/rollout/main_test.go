@@ -161,7 +161,7 @@ func TestUpdateOfTheImage(t *testing.T) {
 	_, after, found := strings.Cut(out, "deployments.apps nginx/nginx is changed on the hub")
 	require.True(t, found)
 	for _, line := range []string{
-		`NewWorkload: the workload has changed: beginning with stage "dev" again`, "cluster dev1: deployments.apps nginx/nginx changes",
+		`is wanted: beginning with stage "dev" again`, "cluster dev1: deployments.apps nginx/nginx changes",
 		"stage dev: satisfied", "stage dev: succeeded", "cluster prod1: deployments.apps nginx/nginx changes",
 		"cluster prod2: deployments.apps nginx/nginx changes", "cluster prod3: deployments.apps nginx/nginx changes",
 		"cluster prod4: deployments.apps nginx/nginx changes", "Succeeded:",

@@ -38,7 +38,7 @@ var usages = []struct{ file, begins, given string }{
 	{"kstatus/doc.go", "r, children, err := rules.Inspect(", "ctx context.Context, rules *kstatus.Rules, reader kstatus.Reader, obj *unstructured.Unstructured, now time.Time"},
 	{"kstatus/wait/doc.go", "err := wait.For(", "ctx context.Context, cluster *memory.Cluster, refs []wait.Ref"},
 	{"kstatus/celrule/doc.go", "rules, err := celrule.Parse(", "data []byte, obj *unstructured.Unstructured, now time.Time"},
-	{"staged/doc.go", "policies, err := staged.Compile(", "text []byte, stored stagedv1.StagedBindingPolicy, observation staged.Observation"},
+	{"staged/doc.go", "policies, err := staged.Compile(", "text []byte, stored stagedv1.StagedBindingPolicy, world staged.World"},
 	{"staged/player/doc.go", "err := player.Play(", "ctx context.Context, cluster *memory.Cluster"},
 	{"staged/rehearse/doc.go", "timeline, err := rehearse.Run(", "ctx context.Context, policy stagedv1.StagedBindingPolicy, aggregator control.StatusCollector, deployment *unstructured.Unstructured, set *stage.Set"},
 }

@@ -20,7 +20,15 @@ type BindingPolicy struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec BindingPolicySpec `json:"spec,omitempty"`
+	Spec   BindingPolicySpec `json:"spec,omitempty"`
+	Status *Status           `json:"status,omitempty"`
+}
+
+// Status is what KubeStellar says of a BindingPolicy or a Binding.
+type Status struct {
+	ObservedGeneration int64              `json:"observedGeneration,omitempty"`
+	Errors             []string           `json:"errors,omitempty"`
+	Conditions         []metav1.Condition `json:"conditions,omitempty"`
 }
 
 // BindingPolicySpec is the definition of a BindingPolicy.
@@ -69,7 +77,8 @@ type Binding struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec BindingSpec `json:"spec,omitempty"`
+	Spec   BindingSpec `json:"spec,omitempty"`
+	Status *Status     `json:"status,omitempty"`
 }
 
 // BindingSpec lists objects and clusters.

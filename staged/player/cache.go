@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -51,7 +51,7 @@ func ownerOf(bindingPolicy string) string {
 }
 
 func put[K comparable, V any](in map[string]map[K]*V, owner string, key K, e watchEvent) error {
-	if owner == "" {
+	if owner == "" && e.kind != bindingKind {
 		return nil
 	}
 	if e.deleted {
@@ -70,7 +70,7 @@ func put[K comparable, V any](in map[string]map[K]*V, owner string, key K, e wat
 }
 
 // show shows a rollout the stored state of the object of an event, or that it is gone.
-func (c cache) show(e watchEvent, r *staged.Rollout) {
+func (c cache) show(e watchEvent, r *bindingpolicy.Rollout) {
 	name := e.obj.GetName()
 	switch e.kind {
 	case bindingPolicyKind:
@@ -98,7 +98,7 @@ func (c cache) show(e watchEvent, r *staged.Rollout) {
 }
 
 // showAll shows a rollout all objects that concern its StagedBindingPolicy.
-func (c cache) showAll(owner string, r *staged.Rollout) {
+func (c cache) showAll(owner string, r *bindingpolicy.Rollout) {
 	for _, p := range c.policies[owner] {
 		r.ObserveBindingPolicy(p)
 	}
@@ -108,5 +108,12 @@ func (c cache) showAll(owner string, r *staged.Rollout) {
 	}
 	for _, s := range c.statuses[owner] {
 		r.ObserveStatus(s)
+	}
+	for other, bindings := range c.bindings {
+		for _, b := range bindings {
+			if other != owner {
+				r.ObserveBinding(b)
+			}
+		}
 	}
 }

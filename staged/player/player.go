@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 	"github.com/stagecraft-go/stagecraft/staged"
-	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -34,7 +35,20 @@ type Options struct {
 	WorkStatuses transport.Reader
 	// Reports returns when clusters reported the objects of a StagedBindingPolicy, for callers who
 	// know more than WorkStatuses say. It is called as often as Clusters. Nil: that is not known.
-	Reports func(policy string) []staged.Report
+	Reports func(policy string) []bindingpolicy.Report
+	// Space reads KubeStellar's inventory and transport space: its ManifestWorks and WorkStatuses. With
+	// it, and with Workload, the Player knows which revision each cluster has, and of which revision a
+	// report is; updates: Staged needs that, unless the policy says requireEvidence: None. Nil: only
+	// the hub is read.
+	Space transport.Reader
+	// Workload are the kinds of workload objects on the hub. They are read where the Transport knows
+	// content.
+	Workload []WorkloadKind
+	// Snapshots stores the content of revisions, so that a Transport that can place an old revision
+	// still can after a restart. Nil: only those are known that were seen since the start.
+	Snapshots Store
+	// Transport brings revisions to clusters. Nil: KubeStellar, by BindingPolicies on the hub.
+	Transport Transport
 	// Events receives Kubernetes Events about a StagedBindingPolicy, in the namespace default, so
 	// that kubectl describe shows them: the events of decisions, StageSatisfied, and each
 	// BindingPolicy that was created, updated or deleted. Each Event is written at most once, after
@@ -55,18 +69,7 @@ type TraceEvent struct {
 	Err      error // nil: the decision was carried out
 }
 
-// The kinds that a Player reads.
-var (
-	stagedPolicyKind   = v1alpha1.GroupVersion.WithKind(v1alpha1.Kind)
-	bindingPolicyKind  = control.GroupVersion.WithKind("BindingPolicy")
-	bindingKind        = control.GroupVersion.WithKind("Binding")
-	combinedStatusKind = control.GroupVersion.WithKind("CombinedStatus")
-	workStatusKind     = control.GroupVersion.WithKind("WorkStatus")
-)
-
-// pollInterval is how often a Player calls Options.Clusters and Options.Reports at least: nobody
-// tells it when their results change.
-const pollInterval = 10 * time.Second
+var stagedPolicyKind = v1alpha1.GroupVersion.WithKind(v1alpha1.Kind)
 
 // A Player carries out the StagedBindingPolicies of a hub, in real time, or in virtual time within
 // a testing/synctest bubble. It keeps nothing that is not stored on the hub: another Player can
@@ -75,23 +78,33 @@ const pollInterval = 10 * time.Second
 //
 // A Player may be run once.
 type Player struct {
-	hub      transport.Transport
-	options  Options
-	cache    cache
-	policies map[string]*policyState // by the name of the StagedBindingPolicy
-	unsynced map[schema.GroupVersionKind]bool
-	stamp    int64 // of the last Event, in nanoseconds
+	hub       transport.Transport
+	options   Options
+	transport Transport
+	source    *source // nil: nobody asks for content
+	readers   map[schema.GroupVersionKind]transport.Reader
+	clock     hubClock
+	policies  map[string]*policyState // by the name of the StagedBindingPolicy
+	unsynced  map[schema.GroupVersionKind]bool
+	stamp     int64 // of the last Event, in nanoseconds
 }
 
 // New returns a Player that is ready to run.
 func New(hub transport.Transport, o Options) *Player {
 	o.RetryAfter = cmp.Or(o.RetryAfter, time.Second)
-	p := &Player{hub: hub, options: o, cache: newCache(), policies: map[string]*policyState{},
-		unsynced: map[schema.GroupVersionKind]bool{
-			stagedPolicyKind: true, bindingPolicyKind: true, bindingKind: true, combinedStatusKind: true,
-		}}
-	if o.WorkStatuses != nil {
-		p.cache.workStatuses, p.unsynced[workStatusKind] = newWorkStatuses(), true
+	p := &Player{hub: hub, options: o, transport: o.Transport, policies: map[string]*policyState{}, unsynced: map[schema.GroupVersionKind]bool{}}
+	if p.transport == nil {
+		p.transport = newKubeStellar(hub, &p.options)
+	}
+	p.readers = p.transport.Kinds()
+	if p.readers[stagedPolicyKind] = hub; len(o.Workload) > 0 {
+		p.source = newSource(o.Workload)
+		for _, k := range o.Workload {
+			p.readers[k.GroupVersionKind] = hub
+		}
+	}
+	for kind := range p.readers {
+		p.unsynced[kind] = true
 	}
 	return p
 }
@@ -108,7 +121,7 @@ func (p *Player) Run(ctx context.Context) error {
 	defer all.Wait()
 	events := make(chan watchEvent)
 	for kind := range p.unsynced {
-		w := &watcher{reader: p.reader(kind), kind: kind, retry: p.options.RetryAfter, send: events}
+		w := &watcher{reader: p.readers[kind], kind: kind, retry: p.options.RetryAfter, send: events}
 		all.Go(func() { w.run(ctx) })
 	}
 	timer := time.NewTimer(0)
@@ -133,14 +146,6 @@ func (p *Player) Run(ctx context.Context) error {
 	}
 }
 
-// reader returns where objects of a kind are read.
-func (p *Player) reader(kind schema.GroupVersionKind) transport.Reader {
-	if kind == workStatusKind {
-		return p.options.WorkStatuses
-	}
-	return p.hub
-}
-
 // drain observes all events that are waiting, so that one decision answers them all.
 func (p *Player) drain(events <-chan watchEvent) {
 	for {
@@ -161,30 +166,25 @@ func (p *Player) observe(e watchEvent) {
 		delete(p.unsynced, e.kind)
 	case e.kind == stagedPolicyKind:
 		p.observePolicy(e)
-	case e.kind == workStatusKind:
-		p.observeWorkStatus(e)
 	default:
-		owner, err := p.cache.store(e)
+		if p.source != nil && p.source.observe(e) {
+			p.wake("")
+		}
+		concerns, err := p.transport.Observe(e.kind, e.obj, e.deleted)
 		if err != nil {
-			p.failed(owner, err)
+			p.failed(strings.Join(concerns, " "), err)
 			return
 		}
-		if s := p.policies[owner]; s != nil && s.rollout != nil {
-			p.cache.show(e, s.rollout)
-			s.due = time.Now()
+		for _, name := range concerns {
+			p.wake(name)
 		}
 	}
 }
 
-// observeWorkStatus stores a WorkStatus and shows it to every policy that places its object.
-func (p *Player) observeWorkStatus(e watchEvent) {
-	ref, err := p.cache.workStatuses.store(e)
-	if err != nil {
-		p.failed("", err)
-		return
-	}
-	for _, s := range p.policies {
-		if s.rollout != nil && p.cache.workStatuses.show(ref, s.rollout) {
+// wake makes the decision about a policy due; "": about all.
+func (p *Player) wake(name string) {
+	for n, s := range p.policies {
+		if s.policy != nil && (name == "" || n == name) {
 			s.due = time.Now()
 		}
 	}
@@ -214,18 +214,15 @@ func (p *Player) observePolicy(e watchEvent) {
 		return
 	}
 	if s == nil || s.uid != object.UID {
-		s = &policyState{uid: object.UID}
+		s = &policyState{uid: object.UID, contents: map[staged.RevisionID]staged.Snapshot{}, stored: map[staged.RevisionID]bool{}}
 		p.policies[name] = s
 	}
 	if s.generation != object.Generation {
 		s.generation = object.Generation
 		p.compile(s, object)
 	}
-	if s.rollout != nil {
-		object.Generation = s.compiled
-		s.rollout.Update(s.policy, object.ObjectMeta)
-		p.cache.showAll(name, s.rollout)
-	}
+	s.meta = object.ObjectMeta
+	s.meta.Generation = s.compiled
 	s.noteStatus(reflect.DeepEqual(s.status, object.Status), time.Now())
 	s.status, s.version, s.due = object.Status, object.ResourceVersion, time.Now()
 }
@@ -240,6 +237,7 @@ func (p *Player) compile(s *policyState, object v1alpha1.StagedBindingPolicy) {
 	if s.rollout == nil {
 		s.rollout = staged.NewRollout(policies[0])
 	}
+	s.rollout.Update(policies[0])
 	s.policy, s.compiled = policies[0], object.Generation
 }
 
@@ -259,7 +257,7 @@ func (p *Player) decide(ctx context.Context) (next time.Time) {
 			s.due = s.notBefore
 		}
 		if !s.due.IsZero() && !s.due.After(now) {
-			s.due = p.execute(ctx, name, s, p.decision(name, s, now))
+			s.due = p.execute(ctx, name, s, p.decision(s))
 		}
 		next = earlier(next, s.due)
 	}
@@ -267,20 +265,32 @@ func (p *Player) decide(ctx context.Context) (next time.Time) {
 }
 
 // decision decides about one policy. Without any version that compiles, the status stays as it is.
-func (p *Player) decision(name string, s *policyState, now time.Time) staged.Decision {
+func (p *Player) decision(s *policyState) staged.Decision {
 	if s.rollout == nil {
 		return staged.Decision{Status: s.status}
 	}
-	if p.options.Clusters != nil {
-		s.rollout.ObserveClusters(p.options.Clusters())
-	}
-	if p.options.Reports != nil {
-		for _, report := range p.options.Reports(name) {
-			s.rollout.ObserveReport(report)
-		}
-	}
-	return s.rollout.Decide(s.status, now)
+	return s.rollout.Decide(s.status, p.world(s))
 }
+
+// world returns what is known around a policy, with the workload as the hub holds it.
+func (p *Player) world(s *policyState) staged.World {
+	v := s.view(p.now())
+	if p.source != nil {
+		s.workload = p.source.workload(v, s)
+	}
+	v.Contents = s.contents
+	w := p.transport.World(v)
+	if w.Can.Content && w.Workload.Revision == "" {
+		w.Workload = s.workload
+	}
+	if w.Workload.Unsettled {
+		s.recheck = settleOf(v)
+	}
+	return w
+}
+
+// now returns the time of the hub.
+func (p *Player) now() staged.Instant { return p.clock.now() }
 
 // execute carries out a decision, and returns when to decide again; the zero time means never.
 func (p *Player) execute(ctx context.Context, name string, s *policyState, d staged.Decision) (at time.Time) {
@@ -289,7 +299,7 @@ func (p *Player) execute(ctx context.Context, name string, s *policyState, d sta
 		d.Status.Conditions = slices.Clone(d.Status.Conditions)
 		meta.SetStatusCondition(&d.Status.Conditions, staged.InvalidCondition(s.status, s.generation, s.fault, now))
 	}
-	changed, err := s.execute(ctx, p.hub, name, d)
+	changed, err := p.carryOut(ctx, name, s, d)
 	p.writeEvents(ctx, name, s)
 	if p.options.Trace != nil && (changed || err != nil) {
 		p.options.Trace(TraceEvent{Time: now, Policy: name, Decision: d, Err: err})
@@ -306,6 +316,9 @@ func (p *Player) execute(ctx context.Context, name string, s *policyState, d sta
 	}
 	if d.RecheckAfter > 0 {
 		at = earlier(at, now.Add(d.RecheckAfter))
+	}
+	if s.recheck > 0 {
+		at, s.recheck = earlier(at, now.Add(s.recheck)), 0
 	}
 	return at
 }

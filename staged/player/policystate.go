@@ -1,8 +1,10 @@
 package player
 
 import (
+	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/staged"
@@ -12,6 +14,12 @@ import (
 // policyState is what a Player knows of one StagedBindingPolicy.
 type policyState struct {
 	rollout    *staged.Rollout // nil: no version without faults was seen yet
+	meta       metav1.ObjectMeta
+	contents   map[staged.RevisionID]staged.Snapshot // of revisions that were seen
+	stored     map[staged.RevisionID]bool            // the snapshots that are in the store
+	workload   staged.Workload
+	source     sourceState
+	recheck    time.Duration // when the source may have settled; 0: it has
 	policy     *staged.Policy
 	uid        types.UID
 	generation int64 // the last one that was seen
@@ -27,6 +35,21 @@ type policyState struct {
 	ours       bool      // the last status that was seen is one that this Player wrote
 	contested  making    // how often somebody else has written another status after that
 	notBefore  time.Time // of the next decision
+}
+
+// view returns the policy as it is seen now.
+func (s *policyState) view(now staged.Instant) View {
+	return View{Policy: s.policy, Meta: s.meta, Status: s.status, Now: now, Contents: s.contents}
+}
+
+// noteWritten notes what was written for a placement.
+func (s *policyState) noteWritten(name string, events []staged.Event, now time.Time) {
+	s.events = append(s.events, events...)
+	for _, e := range events {
+		if strings.HasSuffix(e.Reason, "Created") {
+			s.noteCreated(name, now)
+		}
+	}
 }
 
 // A making is how often a BindingPolicy was created of late, and when last.

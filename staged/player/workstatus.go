@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 )
 
 // workStatus is KubeStellar's WorkStatus: what a cluster, whose name is the namespace, reports of
@@ -97,20 +98,20 @@ func (w *workStatuses) of(ref staged.ObjectRef) []staged.ClusterReport {
 }
 
 // show shows a rollout the reports of one object, and reports whether the rollout knows the object.
-func (w *workStatuses) show(ref staged.ObjectRef, r *staged.Rollout) (known bool) {
+func (w *workStatuses) show(ref staged.ObjectRef, r *bindingpolicy.Rollout) (known bool) {
 	for _, name := range r.BindingPoliciesOf(ref) {
-		r.ObserveReport(staged.Report{BindingPolicy: name, Object: ref, Clusters: w.of(ref)})
+		r.ObserveReport(bindingpolicy.Report{BindingPolicy: name, Object: ref, Clusters: w.of(ref)})
 		known = true
 	}
 	return known
 }
 
 // showAll shows a rollout the reports of all objects of a Binding. A nil w shows nothing.
-func (w *workStatuses) showAll(binding string, r *staged.Rollout) {
+func (w *workStatuses) showAll(binding string, r *bindingpolicy.Rollout) {
 	if w == nil {
 		return
 	}
 	for _, ref := range r.ObjectsOf(binding) {
-		r.ObserveReport(staged.Report{BindingPolicy: binding, Object: ref, Clusters: w.of(ref)})
+		r.ObserveReport(bindingpolicy.Report{BindingPolicy: binding, Object: ref, Clusters: w.of(ref)})
 	}
 }

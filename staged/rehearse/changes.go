@@ -30,7 +30,8 @@ type Change struct {
 	Leave string `json:"leave,omitempty"`
 	// Apply is an object of the workload in a new version.
 	Apply map[string]any `json:"apply,omitempty"`
-	// Approve is before.<stage> or after.<stage>; By is the value of the annotation.
+	// Approve is before.<stage> or after.<stage>; By is who approves it, as soon as the rollout asks
+	// for that.
 	Approve string `json:"approve,omitempty"`
 	By      string `json:"by,omitempty"`
 	// LoseStatus deletes the status of the StagedBindingPolicy, as a restored backup does.
@@ -83,12 +84,7 @@ func (r *run) change(c Change) error {
 		return r.apply(c.Apply)
 	case c.Approve != "":
 		r.record(Entry{Text: "approved: " + c.Approve})
-		annotations := maps.Clone(r.object.Annotations)
-		if annotations == nil {
-			annotations = map[string]string{}
-		}
-		annotations[v1alpha1.ApprovalPrefix+c.Approve] = c.By
-		r.object.Annotations = annotations
+		r.consents[c.Approve] = c.By
 		return nil
 	case c.LoseStatus:
 		r.record(Entry{Text: "the status is lost"})

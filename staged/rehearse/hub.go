@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 )
@@ -111,8 +112,8 @@ func (h *hub) combine(b *control.Binding, ref staged.ObjectRef) (*control.Combin
 }
 
 // report returns which clusters reported an object of a Binding, and when.
-func (h *hub) report(b *control.Binding, ref staged.ObjectRef) staged.Report {
-	report := staged.Report{BindingPolicy: b.Name, Object: ref}
+func (h *hub) report(b *control.Binding, ref staged.ObjectRef) bindingpolicy.Report {
+	report := bindingpolicy.Report{BindingPolicy: b.Name, Object: ref}
 	for _, m := range h.members {
 		if seen, ok := m.reported[ref]; ok {
 			report.Clusters = append(report.Clusters, staged.ClusterReport{

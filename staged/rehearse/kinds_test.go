@@ -104,6 +104,7 @@ func TestScriptsOfAKind(t *testing.T) {
 func TestWhatIsStillThereIsWaitedFor(t *testing.T) {
 	in := foundryInput(t, foundry)
 	in.Policy.Spec.Stages[1].Condition, in.Policy.Spec.Stages[1].OnFailure = "num('clusters') == 5", "Rollback"
+	in.Policy.Spec.Stages[1].WithdrawFirst = true
 	deadline := int32(10)
 	in.Policy.Spec.Stages[1].ProgressDeadlineSeconds = &deadline
 	var err error

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -123,7 +124,7 @@ func (k *KubeStellar) Clusters() map[string]map[string]string { return k.hub.lab
 
 // Reports returns when the members reported the objects of a StagedBindingPolicy, as of the last
 // step, for Options.Reports of package staged/player.
-func (k *KubeStellar) Reports(policy string) (reports []staged.Report) {
+func (k *KubeStellar) Reports(policy string) (reports []bindingpolicy.Report) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	bindings, _ := k.hub.bindings() // Step has returned the error

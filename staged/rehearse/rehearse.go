@@ -10,6 +10,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -101,7 +102,7 @@ type run struct {
 	workload    workload
 	now         time.Time
 	policy      *staged.Policy
-	rollout     *staged.Rollout
+	rollout     *bindingpolicy.Rollout
 	object      v1alpha1.StagedBindingPolicy
 	hub         hub
 	clusters    []*cluster
@@ -118,6 +119,8 @@ type run struct {
 	moved       bool                         // a change has made new Bindings
 	applied     int                          // counts new versions of objects
 	past        []snapshot                   // what the second player may see
+	consents    map[string]string            // who approves a gate as soon as that is asked for
+	revisions   map[string]staged.RevisionID // of contents, by the versions of their objects
 	refused     int                          // the version at which its last write was refused
 	cutOff      time.Time                    // when the first thing after Input.Longest would have happened; zero: nothing
 }
@@ -128,10 +131,10 @@ func newRun(in Input, w workload) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{in: in, workload: w, now: in.Start, policy: policies[0], rollout: staged.NewRollout(policies[0]), object: in.Policy,
+	r := &run{in: in, workload: w, now: in.Start, policy: policies[0], rollout: bindingpolicy.NewRollout(policies[0]), object: in.Policy,
 		newBindings: map[string]bool{}, updated: map[staged.ObjectRef]bool{}, timeline: &Timeline{Policy: in.Policy.Name, Start: in.Start}}
 	r.object.Status = v1alpha1.Status{}
-	r.version, r.refused = 1, -1
+	r.version, r.refused, r.consents, r.revisions = 1, -1, map[string]string{}, map[string]staged.RevisionID{}
 	r.changes = slices.SortedStableFunc(slices.Values(in.Script.Changes), func(a, b Change) int { return cmp.Compare(a.After.Duration, b.After.Duration) })
 	r.hub = hub{objects: w.objects, policies: map[string]*control.BindingPolicy{}, collectors: map[string]*kubestellar.Collector{},
 		labels: map[string]map[string]string{}}

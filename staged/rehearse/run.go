@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -109,7 +109,7 @@ func sameStage(before, after v1alpha1.Status) bool {
 
 // write creates, updates and deletes the BindingPolicies of a decision. It reports whether anything
 // changed.
-func (r *run) write(d staged.Decision) (wrote bool) {
+func (r *run) write(d bindingpolicy.Decision) (wrote bool) {
 	for _, p := range d.Ensure {
 		isNew, changed := r.hub.ensure(p)
 		if isNew {
@@ -156,17 +156,24 @@ func (r *run) place(ctx context.Context, moved bool) (placed bool, err error) {
 	return placed, nil
 }
 
-// approve adds the annotations of the approvals that are due.
+// approve adds the annotations of the approvals that are due, once the rollout asks for them: each
+// carries the ticket that the status shows.
 func (r *run) approve() {
-	meta := r.object.ObjectMeta
-	meta.Annotations = maps.Clone(meta.Annotations)
 	for key, after := range r.in.Approvals {
 		if !r.now.Before(r.in.Start.Add(after)) {
-			if meta.Annotations == nil {
-				meta.Annotations = map[string]string{}
-			}
-			meta.Annotations[v1alpha1.ApprovalPrefix+key] = "rehearsal"
+			r.consents[key] = "rehearsal"
 		}
+	}
+	meta := r.object.ObjectMeta
+	meta.Annotations = maps.Clone(meta.Annotations)
+	for _, s := range r.object.Status.Stages {
+		if s.Awaiting == nil || r.consents[s.Awaiting.Gate+"."+s.Name] == "" {
+			continue
+		}
+		if meta.Annotations == nil {
+			meta.Annotations = map[string]string{}
+		}
+		meta.Annotations[v1alpha1.ApprovalPrefix+s.Awaiting.Gate+"."+s.Name] = s.Awaiting.Ticket + " " + r.consents[s.Awaiting.Gate+"."+s.Name]
 	}
 	r.object.ObjectMeta = meta
 }
@@ -175,6 +182,12 @@ func (r *run) approve() {
 func (r *run) observe() {
 	r.rollout.Update(r.policy, r.object.ObjectMeta)
 	r.rollout.ObserveClusters(r.hub.labels)
+	if w := r.content(); w != nil {
+		r.rollout.ObserveWorkload(*w, r.hub.collectors)
+		for _, c := range r.delivered() {
+			r.rollout.ObserveCluster(c)
+		}
+	}
 	for _, b := range r.bindings {
 		if r.newBindings[b.Name] {
 			r.rollout.ObserveBindingPolicy(r.hub.policies[b.Name])

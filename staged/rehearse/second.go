@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -18,14 +19,15 @@ type snapshot struct {
 	version  int // of the StagedBindingPolicy
 	policy   *staged.Policy
 	status   v1alpha1.Status
-	seen     staged.Observation
+	seen     bindingpolicy.Observation
 	policies map[string]*control.BindingPolicy
 }
 
 // snapshot records what the hub holds now.
 func (r *run) snapshot() {
 	s := snapshot{at: r.now, version: r.version, policy: r.policy, status: r.object.Status, policies: maps.Clone(r.hub.policies)}
-	s.seen = staged.Observation{Meta: r.object.ObjectMeta, Clusters: r.hub.labels, Bindings: r.bindings}
+	s.seen = bindingpolicy.Observation{Meta: r.object.ObjectMeta, Clusters: r.hub.labels, Bindings: r.bindings,
+		Workload: r.content(), Collectors: r.hub.collectors, Delivered: r.delivered()}
 	for _, name := range slices.Sorted(maps.Keys(r.hub.policies)) {
 		s.seen.BindingPolicies = append(s.seen.BindingPolicies, r.hub.policies[name])
 	}
@@ -57,7 +59,7 @@ func (r *run) second() (wrote bool) {
 	if old.at.After(limit) {
 		return false // it has seen nothing yet
 	}
-	d := old.policy.Decide(old.status, old.seen, r.now)
+	d := bindingpolicy.Decide(old.policy, old.status, old.seen, r.now)
 	if reflect.DeepEqual(d.Status, old.status) && len(d.Remove) == 0 && !changes(d, old.policies) {
 		return false
 	}
@@ -75,7 +77,7 @@ func (r *run) second() (wrote bool) {
 }
 
 // changes reports whether a decision asks for BindingPolicies that are not there.
-func changes(d staged.Decision, have map[string]*control.BindingPolicy) bool {
+func changes(d bindingpolicy.Decision, have map[string]*control.BindingPolicy) bool {
 	return slices.ContainsFunc(d.Ensure, func(p *control.BindingPolicy) bool {
 		old := have[p.Name]
 		return old == nil || !reflect.DeepEqual(old.Spec, p.Spec)

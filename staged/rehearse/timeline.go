@@ -9,6 +9,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/printable"
 	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -142,7 +143,7 @@ func (r *run) explain() {
 }
 
 // compare records what a decision changes.
-func (r *run) compare(d staged.Decision) {
+func (r *run) compare(d bindingpolicy.Decision) {
 	for i, s := range d.Status.Stages {
 		var old v1alpha1.StageStatus
 		if i < len(r.object.Status.Stages) {

@@ -22,6 +22,18 @@ var GroupVersion = schema.GroupVersion{Group: Group, Version: Version}
 // after.<stage> follows.
 const ApprovalPrefix = "approval.community.kubestellar.io/"
 
+// RetryPrefix begins the names of the annotations by which a person asks to try a failed stage again:
+// the name of the stage follows. The value is the name of the revision.
+const RetryPrefix = "retry." + Group + "/"
+
+// ExpediteAnnotation lets a revision skip soaks and windows. Its value is the name of the revision
+// and, after a space, who says so.
+const ExpediteAnnotation = "expedite." + Group
+
+// RevisionAnnotation holds the revision that a copy of an object, or the object of a gate, belongs
+// to.
+const RevisionAnnotation = Group + "/revision"
+
 // VersionAnnotation is the annotation of a BindingPolicy that holds the version that the status of
 // its StagedBindingPolicy has for it.
 const VersionAnnotation = Group + "/version"
@@ -55,7 +67,43 @@ type Spec struct {
 	Updates Updates `json:"updates,omitempty"`
 	// Paused stops the rollout where it is: no stage or batch is started, left or rolled back.
 	Paused bool `json:"paused,omitempty"`
+	// Revisions says how revisions are cut and kept.
+	Revisions *Revisions `json:"revisions,omitempty"`
+	// RequireEvidence is how well health must be tied to a revision. Default Ordered with Updates
+	// Staged, None with AtOnce. A stage may say otherwise for itself.
+	RequireEvidence RequireEvidence `json:"requireEvidence,omitempty"`
+	// Approvals is Annotations (default) or Objects: then only StageApprovals approve.
+	Approvals Approvals `json:"approvals,omitempty"`
 }
+
+// Revisions says how revisions are cut and kept.
+type Revisions struct {
+	// Settle is how long the source must not have changed before a revision is cut. Default 5s.
+	Settle *metav1.Duration `json:"settle,omitempty"`
+	// HistoryLimit is how many revisions are kept that no cluster has or needs. Default 5.
+	HistoryLimit *int32 `json:"historyLimit,omitempty"`
+}
+
+// RequireEvidence is Exact, Ordered or None.
+type RequireEvidence string
+
+// Exact asks for reports that carry the revision, Ordered for reports from after its delivery was
+// confirmed, None for any report.
+const (
+	Exact   RequireEvidence = "Exact"
+	Ordered RequireEvidence = "Ordered"
+	None    RequireEvidence = "None"
+)
+
+// Approvals is Annotations or Objects.
+type Approvals string
+
+// Annotations lets annotations of the StagedBindingPolicy approve, and StageApprovals too. Objects
+// lets only StageApprovals approve.
+const (
+	Annotations Approvals = "Annotations"
+	Objects     Approvals = "Objects"
+)
 
 // Retention is Move or Keep.
 type Retention string
@@ -82,9 +130,8 @@ const (
 // Updates is AtOnce or Staged.
 type Updates string
 
-// AtOnce lets KubeStellar bring a new version of the workload to all clusters that have it. Staged
-// rolls it out stage by stage, and batch by batch: a cluster stays at the version that it has until
-// its turn comes. Staged allows no [Rollback], [RollbackAll] or [RollbackBatch].
+// AtOnce brings a new revision of the workload to all clusters that have it. Staged rolls it out
+// stage by stage, and batch by batch: a cluster keeps the revision that it has until its turn comes.
 const (
 	AtOnce Updates = "AtOnce"
 	Staged Updates = "Staged"
@@ -117,12 +164,26 @@ type Stage struct {
 	Windows []Window `json:"windows,omitempty"`
 	// BatchesInWindows says that each batch of the stage may be started in the windows only.
 	BatchesInWindows bool `json:"batchesInWindows,omitempty"`
-	// ProgressDeadlineSeconds is how many seconds after its start the stage, or its latest batch,
+	// ProgressDeadlineSeconds is how many seconds after its delivery the stage, or its latest batch,
 	// fails if Condition does not hold by then. Absent: it never fails for that reason.
 	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
 	// StageDeadlineSeconds is the same for the whole stage: all of its batches must be satisfied by
 	// then. Absent: there is no such deadline.
 	StageDeadlineSeconds *int32 `json:"stageDeadlineSeconds,omitempty"`
+	// DeliveryDeadlineSeconds is how many seconds the delivery to a cluster may take. Then the
+	// cluster is set aside, which MaxFailures counts. Absent: any time.
+	DeliveryDeadlineSeconds *int32 `json:"deliveryDeadlineSeconds,omitempty"`
+	// WithdrawFirst says that the clusters have nothing of the workload before the policy brings it,
+	// so that a rollback of a first installation may remove it. It matters where the transport
+	// cannot see that. Default false.
+	WithdrawFirst bool `json:"withdrawFirst,omitempty"`
+	// RequireEvidence overrides that of the policy.
+	RequireEvidence RequireEvidence `json:"requireEvidence,omitempty"`
+	// Gates are objects of the hub that must satisfy a condition before the stage is left.
+	Gates []ObjectGate `json:"gates,omitempty"`
+	// SortBy is a label. Clusters are divided into batches in the order of its values, then by name;
+	// those without it come last.
+	SortBy string `json:"sortBy,omitempty"`
 	// FailureCondition is a CEL expression like Condition. The stage has failed while it is true
 	// for any object.
 	FailureCondition string `json:"failureCondition,omitempty"`
@@ -151,6 +212,19 @@ type Stage struct {
 	SkipIfEmpty bool `json:"skipIfEmpty,omitempty"`
 	// Guards loosens the checks that are made beside Condition. Absent: all checks are made.
 	Guards *Guards `json:"guards,omitempty"`
+}
+
+// ObjectGate is an object of the hub and a condition over it. It counts only if the object carries
+// the name of the revision in the annotation [RevisionAnnotation], or was created after the clusters
+// of the stage had the revision applied.
+type ObjectGate struct {
+	Name       string `json:"name"` // of the gate
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	ObjectName string `json:"objectName"`
+	// Condition is a CEL expression over object.
+	Condition string `json:"condition"`
 }
 
 // PerCluster are the limits of a stage that treats each cluster by itself.
@@ -200,13 +274,13 @@ type Window struct {
 type OnFailure string
 
 // Pause stays in the stage while it fails. Continue goes on to the next batch or stage. Rollback
-// goes back to the stage before, until the spec changes, and RollbackAll to the first stage; in the
-// first stage both are Pause. RollbackBatch takes the workload from the clusters of the failed
-// batch, until the spec changes; the batches before keep it.
+// brings the clusters of the stage back to the revision that each of them had, RollbackBatch those of
+// the failed batch, and RollbackAll those of all stages that have received the revision.
 //
-// The three rollbacks remove the workload from clusters. With Updates Staged they are refused: the
-// clusters of a failed update would lose the version that they had before, and the hub cannot place
-// it again. Use Pause, and apply the old version of the workload again.
+// A rollback removes the workload only from clusters that had none of it before: see
+// [Stage].WithdrawFirst. Other clusters without an earlier revision keep what they have. Where the
+// transport holds one revision only, clusters keep what they have until the source holds the earlier
+// revision again.
 const (
 	Pause         OnFailure = "Pause"
 	Continue      OnFailure = "Continue"

@@ -1,0 +1,55 @@
+package player
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/staged"
+)
+
+// A hubClock knows the time of the hub from the answers to writes. A hub that puts no times into its
+// answers, such as one in memory, has the clock of this program.
+type hubClock struct {
+	hub, local time.Time     // of the last answer that had a time
+	trip       time.Duration // how long that answer took
+	timed      bool          // an answer had a time
+	answered   bool
+}
+
+// The resolution of times in answers, how much a clock drifts, and which error is too large for a
+// soak or a deadline to end.
+const (
+	resolution   = time.Second
+	driftPerHour = 360 * time.Millisecond
+	largestError = 5 * time.Second
+)
+
+// calibrate reads the time of the hub from the answer to a write that has changed something.
+func (c *hubClock) calibrate(stored *unstructured.Unstructured, before string, sent, now time.Time) {
+	if stored.GetResourceVersion() == before {
+		return
+	}
+	c.answered = true
+	var at time.Time
+	for _, f := range stored.GetManagedFields() {
+		if f.Time != nil && f.Time.After(at) {
+			at = f.Time.Time
+		}
+	}
+	if !at.IsZero() {
+		c.hub, c.local, c.trip, c.timed = at, now, now.Sub(sent), true
+	}
+}
+
+// now returns the time of the hub.
+func (c *hubClock) now() staged.Instant {
+	now := time.Now()
+	if !c.timed {
+		return staged.Instant{Time: now, Known: c.answered}
+	}
+	since := now.Sub(c.local)
+	i := staged.Instant{Time: c.hub.Add(since), Error: resolution + c.trip + time.Duration(since.Hours()*float64(driftPerHour))}
+	i.Known = i.Error <= largestError
+	return i
+}

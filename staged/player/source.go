@@ -1,0 +1,124 @@
+package player
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
+)
+
+// A WorkloadKind is a kind of workload objects on the hub.
+type WorkloadKind struct {
+	schema.GroupVersionKind
+	// Resource is the plural name. Default: guessed from the kind.
+	Resource string
+}
+
+// defaultSettle is how long the source must not have changed before a revision is cut, so that ten
+// objects that are applied one after another make one revision.
+const defaultSettle = 5 * time.Second
+
+// A source is the workload objects of the hub.
+type source struct {
+	resources map[schema.GroupVersionKind]string
+	objects   map[schema.GroupVersionKind]map[types.NamespacedName]*unstructured.Unstructured
+}
+
+func newSource(kinds []WorkloadKind) *source {
+	s := &source{resources: map[schema.GroupVersionKind]string{}, objects: map[schema.GroupVersionKind]map[types.NamespacedName]*unstructured.Unstructured{}}
+	for _, k := range kinds {
+		if k.Resource == "" {
+			guess, _ := meta.UnsafeGuessKindToResource(k.GroupVersionKind)
+			k.Resource = guess.Resource
+		}
+		s.resources[k.GroupVersionKind] = k.Resource
+		s.objects[k.GroupVersionKind] = map[types.NamespacedName]*unstructured.Unstructured{}
+	}
+	return s
+}
+
+// observe notes a workload object, and reports whether its content has changed.
+func (s *source) observe(e watchEvent) bool {
+	objects, ours := s.objects[e.kind]
+	if !ours {
+		return false
+	}
+	key := nameOf(e.obj)
+	old := objects[key]
+	if e.deleted {
+		delete(objects, key)
+		return old != nil
+	}
+	objects[key] = e.obj
+	return old == nil || !reflect.DeepEqual(staged.Deliver(old).Object, staged.Deliver(e.obj).Object)
+}
+
+// A sourceState is what was seen of the workload of one policy.
+type sourceState struct {
+	seen  staged.RevisionID // the newest content
+	since time.Time         // when it was seen first
+	cut   staged.RevisionID // the newest revision
+	items []*staged.WorkloadObject
+}
+
+// workload returns the workload of a policy. A revision is cut once the source has not changed for
+// revisions.settle; the first one at once.
+func (s *source) workload(v View, state *policyState) staged.Workload {
+	items, objects := s.chosen(v.Policy.Definition().Spec.Downsync)
+	now := &state.source
+	if len(objects) == 0 {
+		return staged.Workload{}
+	}
+	content, err := staged.NewSnapshot(objects)
+	if err != nil {
+		return staged.Workload{Revision: now.cut, Objects: now.items, Unsettled: true}
+	}
+	if content.Revision != now.seen {
+		now.seen, now.since = content.Revision, time.Now()
+	}
+	if now.cut == "" || now.cut == now.seen || time.Since(now.since) >= settleOf(v) {
+		now.cut = now.seen
+		now.items = items
+		state.contents[now.cut] = content
+	}
+	return staged.Workload{Revision: now.cut, Objects: now.items, Unsettled: now.cut != now.seen}
+}
+
+func settleOf(v View) time.Duration {
+	if r := v.Policy.Definition().Spec.Revisions; r != nil && r.Settle != nil {
+		return r.Settle.Duration
+	}
+	return defaultSettle
+}
+
+// chosen returns the objects that clauses choose.
+func (s *source) chosen(downsync []control.DownsyncPolicyClause) (items []*staged.WorkloadObject, objects []*unstructured.Unstructured) {
+	namespaces := kubestellar.Namespaces{}
+	for name, obj := range s.objects[schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}] {
+		namespaces[name.Name] = obj.GetLabels()
+	}
+	for kind, all := range s.objects {
+		for name, obj := range all {
+			o := kubestellar.Object{Group: kind.Group, Version: kind.Version, Resource: s.resources[kind], Namespace: name.Namespace, Name: name.Name,
+				Labels: obj.GetLabels(), ResourceVersion: obj.GetResourceVersion()}
+			modulation, matches := kubestellar.Match(downsync, o, namespaces)
+			if !matches {
+				continue
+			}
+			items = append(items, &staged.WorkloadObject{Clause: control.DownsyncClause{Group: o.Group, Version: o.Version, Resource: o.Resource,
+				Namespace: o.Namespace, Name: o.Name, ResourceVersion: o.ResourceVersion, DownsyncModulation: modulation}})
+			objects = append(objects, obj)
+		}
+	}
+	slices.SortFunc(items, func(a, b *staged.WorkloadObject) int { return strings.Compare(a.Ref().String(), b.Ref().String()) })
+	return items, objects
+}

@@ -1,0 +1,44 @@
+package player
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/stagecraft-go/stagecraft/stage/transport"
+	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+// A View is a StagedBindingPolicy as a Player sees it when it decides.
+type View struct {
+	Policy *staged.Policy
+	Meta   metav1.ObjectMeta
+	Status v1alpha1.Status
+	Now    staged.Instant
+	// Contents are the revisions whose content is known.
+	Contents map[staged.RevisionID]staged.Snapshot
+}
+
+// A Transport brings revisions to clusters: it is the port of a Player to a fleet. The Player watches
+// the kinds that the Transport reads, and calls all methods in one goroutine.
+type Transport interface {
+	// Kinds returns the kinds that it reads, and where.
+	Kinds() map[schema.GroupVersionKind]transport.Reader
+	// Observe notes a state of an object, or its deletion. It returns the names of the
+	// StagedBindingPolicies that it concerns; "" stands for all.
+	Observe(kind schema.GroupVersionKind, obj *unstructured.Unstructured, deleted bool) (concerns []string, err error)
+	// World returns what is known around a policy. The Player fills in the workload where the
+	// capability Content is set and World leaves it empty.
+	World(v View) staged.World
+	// Differs reports whether Place would write something.
+	Differs(v View, p staged.Placement) bool
+	// Place makes a placement, or updates it, under the resourceVersions that were observed. It fails
+	// if a newer version of the placement is there. It may be called again. The events say what it
+	// has done.
+	Place(ctx context.Context, v View, p staged.Placement, content staged.Snapshot) ([]staged.Event, error)
+	// Remove removes a placement by the name that a Decision gives it.
+	Remove(ctx context.Context, v View, name string) ([]staged.Event, error)
+}
