@@ -22,6 +22,7 @@ type options struct {
 	explain bool
 	noWait  bool
 	wait    bool
+	audit   bool
 	basis   string
 	timeout time.Duration
 }
@@ -41,6 +42,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags.StringVar(&o.output, "o", "table", "print a `table` or json")
 	flags.BoolVar(&o.explain, "explain", false, "print which rules were tried, and what they saw")
 	flags.BoolVar(&o.noWait, "honor-no-wait", false, "objects with an annotation that says not to wait for them are ready")
+	flags.BoolVar(&o.audit, "audit", false, "say for each CustomResourceDefinition in the input what tools see of the other objects of its kind, as Markdown")
 	flags.BoolVar(&o.wait, "wait", false, "wait until the objects of the files are ready in the output of kubectl get --watch -o json, on standard input")
 	flags.StringVar(&o.basis, "basis", "any", "with -wait: what Current must rest on, `any`, words, convention or kind")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "with -wait: how long")

@@ -6,6 +6,7 @@
 //	go run ./examples/readiness -profile standard web.yaml
 //	go run ./examples/readiness -honor-no-wait web.yaml
 //	go run ./examples/readiness -o json web.yaml db.yaml
+//	kubectl get ovens --watch -o yaml | go run ./examples/readiness -audit crd.yaml -
 //	kubectl get deployments,replicasets,pods --watch -o json | go run ./examples/readiness -wait -basis convention web.yaml
 //
 // The exit code is 0 if all objects are Current, 1 if one is not, and 2 if the flags or the input
@@ -17,7 +18,8 @@
 //
 // This file shows how to use package kstatus. The other files have what a command needs besides:
 // text.go reads YAML and JSON, read.go the objects in them, reader.go looks up objects among these,
-// print.go prints the result, wait.go waits, and feed.go reads what kubectl prints.
+// print.go prints the result, wait.go waits, feed.go reads what kubectl prints, and
+// audit.go judges kinds.
 package main
 
 import (
@@ -50,8 +52,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return 2
 	}
 	objects, faults := readAll(o.files, stdin)
-	if o.wait && faults == nil {
+	switch {
+	case faults == nil && o.wait:
 		return o.waitFor(objects, stdin, stdout, stderr)
+	case faults == nil && o.audit:
+		return auditAll(objects, stdout, stderr)
 	}
 	verdicts := o.judge(objects)
 	if len(objects) > 0 {
