@@ -83,7 +83,7 @@
 //	upstream does                                              | we do                                    | test
 //	-----------------------------------------------------------+------------------------------------------+------------------------------
 //	fails on or ignores numbers that are not int64 or int      | read them, and json.Number, and digits   | TestTolerance/numbers
-//	fails on a generation that is null or no integer           | take it for missing                      | TestTolerance/generation
+//	fails on a generation that is null or no integer           | take it for missing, see Result.Skipped  | TestTolerance/generation
 //	fails on a deletionTimestamp that is null                  | take it for missing                      | TestTolerance/null
 //	fails on a deletionTimestamp that is no string             | the object is Terminating                | TestTolerance/deletion
 //	fails on a condition whose status is a bool                | it is True or False                      | TestTolerance/bool
