@@ -152,7 +152,7 @@ func checkJob(c statusCase, want wanted) string {
 }
 
 func checkAggregate(c statusCase, _ wanted) string {
-	return equal(wantedStatus(c), kstatus.Aggregate(c.Desired, c.Statuses...))
+	return equal(wantedStatus(c), c.Desired.Aggregate(c.Statuses...))
 }
 
 // replicaSet is the kind whose Pods the cases of kstatus/pod-controller speak of.
