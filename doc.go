@@ -50,6 +50,9 @@
 //     explained
 //   - [github.com/stagecraft-go/stagecraft/staged/bindingpolicy]: places the workload through
 //     KubeStellar
+//   - [github.com/stagecraft-go/stagecraft/staged/manifestwork] and
+//     [github.com/stagecraft-go/stagecraft/staged/application]: the same through Open Cluster
+//     Management and Argo CD
 //   - [github.com/stagecraft-go/stagecraft/staged/player]: carries the decisions out on a hub
 //   - [github.com/stagecraft-go/stagecraft/staged/kubestellar]: what KubeStellar computes:
 //     matching, Bindings, CombinedStatuses

@@ -19,9 +19,8 @@ func (d *decider) readLedger() {
 			d.ledger[name] = c.ClusterRecord
 		}
 	}
-	isNew := len(d.ledger) == 0
 	for i := range d.seen.Clusters {
-		d.readCluster(&d.seen.Clusters[i], isNew)
+		d.readCluster(&d.seen.Clusters[i])
 	}
 	for name := range d.ledger {
 		if _, exists := d.clusters[name]; d.clusters != nil && !exists && !d.isHeld(name) {
@@ -31,7 +30,7 @@ func (d *decider) readLedger() {
 }
 
 // readCluster brings the record of one cluster up to date.
-func (d *decider) readCluster(c *Cluster, isNew bool) {
+func (d *decider) readCluster(c *Cluster) {
 	rec, known := d.ledger[c.Name]
 	if c.Labels == nil && d.clusters != nil && !d.isHeld(c.Name) {
 		return
@@ -51,10 +50,10 @@ func (d *decider) readCluster(c *Cluster, isNew bool) {
 	if rec.Applied != "" && rec.Applied == rec.Back && rec.Back != d.Status.Wanted {
 		rec.SetAside = ""
 	}
-	if !known && c.Absent {
+	if c.Absent && rec.Applied == "" && rec.LastGood == "" {
 		rec.Fresh = true
 	}
-	if c.Had && !known && isNew && rec.Applied != "" {
+	if c.Had && !known && rec.Applied != "" {
 		rec.LastGood = rec.Applied // the baseline
 	}
 	d.ledger[c.Name] = rec

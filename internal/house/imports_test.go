@@ -64,6 +64,8 @@ var coreMayImport = map[string][]string{
 	"staged/v1alpha1":                 {"staged/control"},
 	"staged":                          {"internal/printable", "internal/cron", "internal/position", "staged/control", "staged/internal/eval", "staged/kubestellar", "staged/v1alpha1"},
 	"staged/bindingpolicy":            {"staged", "staged/control", "staged/kubestellar", "staged/v1alpha1"},
+	"staged/application":              {"stage/transport", "staged", "staged/control", "staged/kubestellar", "staged/player", "staged/v1alpha1"},
+	"staged/manifestwork":             {"stage/transport", "staged", "staged/kubestellar", "staged/player", "staged/v1alpha1"},
 	"staged/player":                   {"internal/listwatch", "staged", "staged/bindingpolicy", "staged/control", "staged/kubestellar", "staged/v1alpha1", "stage/transport"},
 	"staged/internal/eval":            {"internal/cel", "internal/object"},
 	"staged/kubestellar":              {"internal/position", "staged/control", "staged/internal/eval"},
