@@ -15,7 +15,7 @@ DURATION ?= 30m
 DIR ?= proxy
 SUITES ?= controller-runtime jobset lws
 
-.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-cron oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler histories e2e recordings suites tidy matrix release develop proxy
+.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler histories e2e recordings suites tidy matrix release develop api proxy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -89,9 +89,6 @@ oracle-nodes: ## the same with random failures of Nodes
 oracle-autoscaling: ## SCENARIOS (200) random loads with the HorizontalPodAutoscaler controller of Kubernetes and with ours, from SEED (1) on
 	cd stage/lab/internal/oracle && $(GO) test ./autoscaling -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
 
-oracle-cron: ## SCENARIOS (200) random CronJobs beside the schedules of robfig/cron, from SEED (1) on
-	cd stage/lab/internal/oracle && $(GO) test ./cron -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
-
 oracle-kubelet: ## SCENARIOS (200) random Pods with the container runtime manager of the kubelet and with ours, from SEED (1) on
 	cd stage/lab/internal/oracle && $(GO) test ./kubelet -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
 
@@ -142,11 +139,14 @@ tidy: ## go mod tidy everywhere
 matrix: ## the tests of published modules with each supported Kubernetes, and of the root with the newest Go
 	bash .ci/matrix
 
-release: ## set VERSION in all go.mod files and print the tags to make; see CONTRIBUTING.md
-	cd internal/dev/release && $(GO) run . -version $(VERSION)
+release: ## set the versions CORE and, if given, LAB in the go.mod files and print the tags to make; see CONTRIBUTING.md
+	cd internal/dev/release && $(GO) run . -core $(CORE) $(if $(LAB),-lab $(LAB))
 
 develop: ## undo release: our modules require each other by path again
 	cd internal/dev/release && $(GO) run . -dev
 
-proxy: ## pack the published modules as VERSION into DIR (proxy), for GOPROXY=file://DIR
-	cd internal/dev/release && $(GO) run . -version $(VERSION) -proxy $(abspath $(DIR))
+api: ## after a release: record the API of the core, which later changes are compared with
+	cd internal/dev/release && $(GO) run . -api
+
+proxy: ## pack the published modules as CORE and LAB into DIR (proxy), for GOPROXY=file://DIR
+	cd internal/dev/release && $(GO) run . -core $(CORE) $(if $(LAB),-lab $(LAB)) -proxy $(abspath $(DIR))

@@ -44,8 +44,8 @@ import (
 	"math/bits"
 	"time"
 
-	"github.com/stagecraft-go/stagecraft/internal/delays"
 	"github.com/stagecraft-go/stagecraft/internal/expression"
+	"github.com/stagecraft-go/stagecraft/internal/parts"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/selector"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
@@ -74,13 +74,13 @@ func (e *Error) Error() string { return (*position.Error)(e).Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
 // A Delay is a compiled StageDelay. It is immutable and safe for concurrent use.
-type Delay struct{ delay *delays.Delay }
+type Delay struct{ delay *parts.Delay }
 
 // Compile prepares a delay, or returns every fault of it: the error joins an [*Error] for each.
 // When all of them are warnings, the Delay comes with the error, and a lenient caller may use it. A
 // nil StageDelay is no delay.
 func Compile(d *v1alpha1.StageDelay, o Options) (*Delay, error) {
-	compiled, err := delays.Compile(d, expression.NewCompiler(expression.Options(o)))
+	compiled, err := parts.CompileDelay(d, expression.NewCompiler(expression.Options(o)))
 	err = position.Convert(err, func(e *position.Error) error { return (*Error)(e) })
 	if compiled == nil {
 		return nil, err
@@ -137,21 +137,28 @@ func (d *Delay) Range(obj map[string]any, now time.Time) Range {
 	return rangeOf(d.delay.Range(expression.NewScope(obj, now)))
 }
 
-func rangeOf(r delays.Range) Range { return Range{Given: r.Given, Min: r.Min, Max: r.Max} }
+func rangeOf(r parts.DelayRange) Range { return Range{Given: r.Given, Min: r.Min, Max: r.Max} }
 
 // Explanation tells how a [Range] came about.
 type Explanation struct {
 	Range Range
-	// Duration and Jitter tell how the bounds were found. Jitter is not evaluated if Duration is
-	// not given.
-	Duration, Jitter Evaluation
-	// Extension is the extension that changed the range after that; nil if there is none. Jitter is
-	// zero if the extension replaces it.
+	// Base is the least delay without the jitter, and Jitter the value of the jitter: 0 without one. An
+	// Extension adds to Base.
+	Base, Jitter time.Duration
+	// Parts tells how the parts of the delay were found that the Stage gives, in the order in which they
+	// were evaluated: duration, jitter. If the duration is not given, it is the only one.
+	Parts []Evaluation
+	// Extension is the extension that changed the range after that; nil without one. A jitter that the
+	// extension replaces is not in Parts.
 	Extension *Extension
 }
 
-// An Evaluation tells how the duration or the jitter of a delay was found.
+// An Evaluation tells how one part of a delay was found.
 type Evaluation struct {
+	// Name is duration or jitter.
+	Name string
+	// Meaning says what the part does if the name does not: "the upper bound".
+	Meaning string
 	// Path is the field that was used, relative to the delay: that of the expression, or of the
 	// milliseconds if the expression yields nothing. It is "" if neither gives a value.
 	Path string
@@ -171,5 +178,9 @@ type Evaluation struct {
 // ignored.
 func (d *Delay) Explain(obj map[string]any, now time.Time) Explanation {
 	e := d.delay.Explain(expression.NewScope(obj, now))
-	return Explanation{Range: rangeOf(e.Range), Duration: Evaluation(e.Duration), Jitter: Evaluation(e.Jitter)}
+	x := Explanation{Range: rangeOf(e.DelayRange), Base: e.Base, Jitter: e.Jitter}
+	for _, p := range e.Parts {
+		x.Parts = append(x.Parts, Evaluation(p))
+	}
+	return x
 }

@@ -163,7 +163,7 @@ func TestLimitsAreOptions(t *testing.T) {
 	limited, err := delay.Compile(definition, delay.Options{JQSteps: 50})
 	require.NoError(t, err)
 	require.Equal(t, time.Second, limited.Range(nil, now).Min)
-	require.ErrorContains(t, limited.Explain(nil, now).Duration.Err, "step budget of 50")
+	require.ErrorContains(t, part(limited.Explain(nil, now), "duration").Err, "step budget of 50")
 	free, err := delay.Compile(definition, delay.Options{})
 	require.NoError(t, err)
 	require.Equal(t, 5*time.Second, free.Range(nil, now).Min)

@@ -9,8 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stagecraft-go/stagecraft/internal/parts"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 )
+
+// ExtensionAnnotation is the annotation of a Stage whose value is an [Extension]. Kwok ignores it.
+const ExtensionAnnotation = "stagecraft-go.github.io/delay"
 
 // An Extension changes what the delay of a Stage means, beyond what kwok can say. It is immutable
 // and safe for concurrent use.
@@ -189,24 +193,38 @@ func (x *Extension) String() string {
 // Extend returns the delays that are possible by the extension, and how they came about. The
 // argument is what [Delay.Explain] says of the same delay. A nil Extension changes nothing.
 func (x *Extension) Extend(e Explanation) Explanation {
-	none := e.Duration.Path != "" && !e.Duration.Given // durationFrom says so
+	none := len(e.Parts) > 0 && !e.Range.Given // durationFrom says so
 	if x == nil || none {
 		return e
 	}
-	e.Extension, e.Range.Given = x, true
-	least := plus(e.Duration.Value, x.offset)
+	e.Extension = x
+	least := plus(e.Base, x.offset)
 	switch {
 	case x.draw != nil:
-		e.Jitter = Evaluation{}
 		e.Range = Range{Given: true, Min: plus(least, x.draw.least()), Max: plus(least, x.draw.greatest()+1), draw: x.draw}
-	case x.addJitter && e.Jitter.Given:
-		e.Range = Range{Given: true, Min: least, Max: plus(least, max(e.Jitter.Value, 0))}
 	case x.addJitter:
-		e.Range = Range{Given: true, Min: least, Max: least}
+		e.Range = Range{Given: true, Min: least, Max: plus(least, max(e.Jitter, 0))}
 	default:
-		e.Range.Min, e.Range.Max = plus(e.Range.Min, x.offset), plus(e.Range.Max, x.offset)
+		e.Range = Range{Given: true, Min: plus(e.Range.Min, x.offset), Max: plus(e.Range.Max, x.offset)}
 	}
+	e.Parts = x.parts(e.Parts)
 	return e
+}
+
+// parts returns what becomes of the parts of a delay: a draw replaces the jitter, and a jitter that is
+// added is no bound.
+func (x *Extension) parts(all []Evaluation) []Evaluation {
+	var kept []Evaluation
+	for _, p := range all {
+		jitter := p.Name == parts.JitterName
+		if jitter && x.addJitter {
+			p.Meaning = ""
+		}
+		if !jitter || x.draw == nil {
+			kept = append(kept, p)
+		}
+	}
+	return kept
 }
 
 // plus is a+b, or the nearest value that a Duration can hold.

@@ -45,7 +45,7 @@
 // (pipeline.go) and calls of functions (call.go, native.go). A rendering runs these closures. Where
 // they are not certain what text/template would do, they give up, and text/template executes the
 // same tree from the beginning (state.go): it is the reference, and the only one that makes errors.
-// Value then reads the text with internal/fastyaml.
+// Value then reads the text with internal/position.
 //
 // # Concurrency
 //

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/stagecraft-go/stagecraft/internal/fastyaml"
+	"github.com/stagecraft-go/stagecraft/internal/position"
 )
 
 // ErrLimit is what errors.Is finds in the error of a rendering that exceeded Options.Steps or
@@ -92,9 +92,9 @@ func shorten(err error) error {
 
 // yamlError quotes the faulty line of the rendered text, which the user does not see otherwise.
 func (t *Template) yamlError(text string, err error) error {
-	var syntax *fastyaml.SyntaxError
+	var syntax *position.YAMLError
 	switch {
-	case errors.Is(err, fastyaml.ErrLimit):
+	case errors.Is(err, position.ErrTooLarge):
 		return fmt.Errorf("yaml: %w", &limitError{t.options.Output, "bytes of values"})
 	case errors.As(err, &syntax) && syntax.Line > 0:
 		shown := fmt.Sprintf("yaml: rendered line %d, %q: %s", syntax.Line, lineOf(text, syntax.Line, 120), syntax.What)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	goyaml "sigs.k8s.io/yaml/goyaml.v2"
+	goyaml "go.yaml.in/yaml/v2"
 )
 
 // marshalYAML is Marshal of sigs.k8s.io/yaml, which goes by JSON, but gives the same text for the

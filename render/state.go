@@ -7,8 +7,8 @@ import (
 	"reflect"
 	"text/template"
 
-	"github.com/stagecraft-go/stagecraft/internal/fastyaml"
 	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/internal/position"
 )
 
 const (
@@ -31,7 +31,7 @@ type state struct {
 	out  []byte
 	rand *rand.Rand
 
-	parser fastyaml.Parser // of the text
+	parser position.YAMLParser // of the text
 
 	frame []any // the dots and variables of the definition that is executed
 	depth int   // of template calls

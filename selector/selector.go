@@ -45,8 +45,8 @@ import (
 	"github.com/google/cel-go/cel"
 
 	"github.com/stagecraft-go/stagecraft/internal/expression"
+	"github.com/stagecraft-go/stagecraft/internal/parts"
 	"github.com/stagecraft-go/stagecraft/internal/position"
-	"github.com/stagecraft-go/stagecraft/internal/selectors"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
@@ -92,13 +92,13 @@ func (e *Error) Error() string { return (*position.Error)(e).Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
 // A Selector is a compiled StageSelector. It is immutable and safe for concurrent use.
-type Selector struct{ compiled *selectors.Selector }
+type Selector struct{ compiled *parts.Selector }
 
 // Compile prepares a selector, or returns every fault of it: the error joins an [*Error] for each.
 // When all of them are warnings, the Selector comes with the error, and a lenient caller may use
 // it.
 func Compile(s *v1alpha1.StageSelector, o Options) (*Selector, error) {
-	compiled, err := selectors.Compile(s, expression.NewCompiler(expression.Options(o)))
+	compiled, err := parts.CompileSelector(s, expression.NewCompiler(expression.Options(o)))
 	err = position.Convert(err, func(e *position.Error) error { return (*Error)(e) })
 	if compiled == nil {
 		return nil, err

@@ -116,7 +116,7 @@ func TestCompileReportsAllFaults(t *testing.T) {
 	first, ok := errors.AsType[*selector.Error](err)
 	require.True(t, ok)
 	require.Equal(t, 4, first.Offset)
-	require.Equal(t, "matchExpressions[0].key: unexpected EOF", first.Error())
+	require.Equal(t, "matchExpressions[0].key: unexpected EOF at line 1, column 5 of the program", first.Error())
 	require.Equal(t, first.Err, errors.Unwrap(first))
 	require.Equal(t, []string{"[0].key", "[1].operator", "[2].values", "[3].values", "[4].operator", "[5].key",
 		"[6].jq.key", "[7].cel.expression", "[8].cel.expression", "[9]"}, paths)

@@ -18,24 +18,17 @@ import (
 // stands for all.
 //
 // What [Compile] sees is a fault of the Stage. What only the rendered object tells, such as its
-// namespace, is an [*EvalError] in place of the effects of the transition. Both wrap
+// namespace, is an [*Error] in place of the effects of the transition. Both wrap
 // [ErrNotAllowed].
 type Allow struct {
 	// Users are those whom effects may impersonate.
 	Users []string
-	// Apply are the objects that apply steps may write.
-	Apply []Target
+	// Apply are the objects that apply steps may write: by kind and group, such as ConfigMap or
+	// RoleBinding.rbac.authorization.k8s.io, the namespaces of the objects. Without a namespace, only that
+	// of the object the Stage is played on. For a kind without namespaces give none.
+	Apply map[string][]string
 	// Kinds are the kinds that Stages may be for, such as Pod or Job.batch. Empty: all.
 	Kinds []string
-}
-
-// A Target is objects of one kind.
-type Target struct {
-	// Kind is a kind and its group, such as ConfigMap or RoleBinding.rbac.authorization.k8s.io.
-	Kind string
-	// Namespaces are those of the objects. Empty: only that of the object the Stage is played on.
-	// For a kind without namespaces leave it empty.
-	Namespaces []string
 }
 
 // ErrNotAllowed is wrapped by the errors about what [Allow] does not list.
@@ -52,12 +45,9 @@ func lists(names []string, name string) bool {
 
 // target returns the entry for a kind.
 func (a *Allow) target(kind schema.GroupKind) (namespaces []string, ok bool) {
-	for _, t := range a.Apply {
-		if t.Kind == kind.String() || t.Kind == "*" {
-			namespaces, ok = append(namespaces, t.Namespaces...), true
-		}
-	}
-	return namespaces, ok
+	own, ok := a.Apply[kind.String()]
+	all, any := a.Apply["*"]
+	return slices.Concat(own, all), ok || any
 }
 
 // write checks an object that a Stage applies, played on an object of a namespace. Nil allows all.

@@ -45,16 +45,16 @@ func TestAllow(t *testing.T) {
 		refuse string // the faults
 	}{
 		{"everything", nil, ""},
-		{"everything, said", &stage.Allow{Users: []string{"*"}, Apply: []stage.Target{{Kind: "*", Namespaces: []string{"*"}}}}, ""},
+		{"everything, said", &stage.Allow{Users: []string{"*"}, Apply: map[string][]string{"*": {"*"}}}, ""},
 		{"nothing", &stage.Allow{}, `spec.steps[0].patch.impersonation.username: impersonation of "someone": not allowed here
 spec.steps[1].apply: apply, which writes other objects: not allowed here
 spec.steps[1].apply.impersonation.username: impersonation of "system:admin": not allowed here
 spec.steps[2].apply: apply, which writes other objects: not allowed here`},
-		{"some", &stage.Allow{Users: []string{"someone"}, Apply: []stage.Target{{Kind: "Secret"}}}, `spec.steps[1].apply: apply of ClusterRoleBinding` + group + `: not allowed here
+		{"some", &stage.Allow{Users: []string{"someone"}, Apply: map[string][]string{"Secret": nil}}, `spec.steps[1].apply: apply of ClusterRoleBinding` + group + `: not allowed here
 spec.steps[1].apply.impersonation.username: impersonation of "system:admin": not allowed here`},
-		{"another kind of the name", &stage.Allow{Users: []string{"*"}, Apply: []stage.Target{{Kind: "Secret"}, {Kind: "ClusterRoleBinding.example.com"}}},
+		{"another kind of the name", &stage.Allow{Users: []string{"*"}, Apply: map[string][]string{"Secret": nil, "ClusterRoleBinding.example.com": nil}},
 			`spec.steps[1].apply: apply of ClusterRoleBinding` + group + `: not allowed here`},
-		{"no stages for ConfigMaps", &stage.Allow{Users: []string{"*"}, Apply: []stage.Target{{Kind: "*"}}, Kinds: []string{"Pod"}},
+		{"no stages for ConfigMaps", &stage.Allow{Users: []string{"*"}, Apply: map[string][]string{"*": nil}, Kinds: []string{"Pod"}},
 			`spec.resourceRef: stages for ConfigMap: not allowed here`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -94,7 +94,7 @@ spec:
           namespace: {{ . }}
           {{- end }}
 `
-	allow := stage.Allow{Apply: []stage.Target{{Kind: "Secret"}, {Kind: "ConfigMap", Namespaces: []string{"shared"}}}}
+	allow := stage.Allow{Apply: map[string][]string{"Secret": nil, "ConfigMap": {"shared"}}}
 	set, err := stage.Compile(stage.Options{Allow: &allow}, stage.Parse("s.yaml", []byte(text)))
 	require.NoError(t, err)
 	for _, tc := range []struct{ kind, namespace, want string }{
@@ -121,7 +121,7 @@ spec:
 		}
 		require.ErrorContains(t, err, tc.want)
 		require.Empty(t, effects)
-		var fault *stage.EvalError
+		var fault *stage.Error
 		require.ErrorAs(t, err, &fault)
 		require.Equal(t, "spec.steps[0].apply.template", fault.Path)
 	}

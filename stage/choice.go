@@ -29,7 +29,7 @@ func (w *weightedChoice) weigh(scope *expression.Scope) {
 	for i := range w.choices {
 		c := &w.choices[i]
 		scope.Seed = w.draws.eval(c.stage.salt)
-		r := c.stage.weight.evaluate(scope)
+		r := c.stage.weight.Evaluate(scope)
 		c.weight, c.given = r.Value, r.Given
 		if c.given {
 			w.given++

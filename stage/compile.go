@@ -10,26 +10,24 @@ import (
 	"time"
 
 	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/stagecraft-go/stagecraft/internal/delays"
 	"github.com/stagecraft-go/stagecraft/internal/expression"
+	"github.com/stagecraft-go/stagecraft/internal/parts"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/internal/random"
-	"github.com/stagecraft-go/stagecraft/internal/selectors"
 	"github.com/stagecraft-go/stagecraft/render"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// Options of [Compile]. The zero value is strict, with the limits of [Limits] and addresses from a
+// Options of [Compile]. The zero value is strict, with the default limits and addresses from a
 // [render.Network] of its own.
 type Options struct {
 	// Lenient turns faults that leave a Stage usable into warnings: unknown fields, keys given
 	// twice, jq and cel in one expression, Stages of the same name for one kind. Expressions that
 	// do not compile stay errors.
 	Lenient bool
-	// Extensions lets Stages use [DelayExtension] and [PatchesExtension]. Without it, a Stage that has
+	// Extensions lets Stages use [delay.ExtensionAnnotation] and [PatchesExtension]. Without it, a Stage that has
 	// one is a fault.
 	Extensions bool
 	// Env gives templates the addresses of nodes and pods. It must be safe for concurrent use.
@@ -46,30 +44,28 @@ type Options struct {
 	// Version is what the template function Version prints, StartTime what StartTime prints.
 	Version   string
 	StartTime time.Time
-	// Limits bound what one expression or template may cost.
-	Limits Limits
+	// JQSteps, ExpressionSize and CELCost bound an evaluation of an expression, TemplateSteps and
+	// TemplateSize that of a template: instructions of a jq program; bytes that a jq program builds and
+	// reads, or that one operator of a CEL expression builds; steps of about 100 ns of a CEL expression;
+	// work units of a template; bytes that it prints. They are counted, never timed, so that a result does
+	// not depend on the machine. Zero means the default, with which an evaluation takes about a tenth of a
+	// second and 64 MiB at most, whatever the object is. An evaluation that would cost more is an error
+	// before it works.
+	//
+	// The defaults are far above what Stages need. What still fits, for those who write large ones: in
+	// CEL a loop over 30,000 elements, a comparison of values with 100,000 parts, a search of 300 KB
+	// for a regular expression of 20 states (each character, class and operator is one, times the
+	// repeats around it); in jq such a search of 400 KB, but match with the flag g, scan, splits, sub
+	// and gsub on 1,200 bytes only, because each search may look at all that follows; in a template
+	// 100,000 elements of loops or 10,000 template calls.
+	JQSteps        int
+	ExpressionSize int
+	CELCost        uint64
+	TemplateSteps  int
+	TemplateSize   int
 	// Allow is what Stages may do besides changing the objects that they are played on. Nil:
 	// everything, as for Stages of one's own.
 	Allow *Allow
-}
-
-// Limits bound what one evaluation may cost, in steps, never in time, so that a result does not
-// depend on the machine. Zero means the default, with which an evaluation takes about a tenth of a
-// second and 64 MiB at most, whatever the object is. What would cost more is an error before it
-// works.
-//
-// The defaults are far above what Stages need. What still fits, for those who write large ones: in
-// CEL a loop over 30,000 elements, a comparison of values with 100,000 parts, a search of 300 KB
-// for a regular expression of 20 states (each character, class and operator is one, times the
-// repeats around it); in jq such a search of 400 KB, but match with the flag g, scan, splits, sub
-// and gsub on 1,200 bytes only, because each search may look at all that follows; in a template
-// 100,000 elements of loops or 10,000 template calls.
-type Limits struct {
-	JQSteps        int    // instructions of a jq program
-	ExpressionSize int    // bytes that a jq program builds and reads, or that one operator of a CEL expression builds
-	CELCost        uint64 // steps of about 100 ns of a CEL expression
-	TemplateSteps  int    // work units of a template
-	TemplateSize   int    // bytes that a template prints
 }
 
 // Compile checks the Stages of all sources and prepares them. It returns [Errors] with every fault
@@ -119,11 +115,11 @@ func newCompiler(o Options) *compiler {
 	return &compiler{
 		options: o,
 		expressions: expression.NewCompiler(expression.Options{
-			JQSteps: o.Limits.JQSteps, ExpressionSize: o.Limits.ExpressionSize, CELCost: o.Limits.CELCost, JQFunctions: o.JQFunctions, CELOptions: o.CELOptions,
+			JQSteps: o.JQSteps, ExpressionSize: o.ExpressionSize, CELCost: o.CELCost, JQFunctions: o.JQFunctions, CELOptions: o.CELOptions,
 		}),
 		templates: render.Options{
 			Funcs: o.Funcs, MissingKeyError: o.MissingKeyError, Version: o.Version, StartTime: o.StartTime,
-			Steps: o.Limits.TemplateSteps, Output: o.Limits.TemplateSize,
+			Steps: o.TemplateSteps, Output: o.TemplateSize,
 		},
 		set:   newSet(env),
 		names: map[stageName]*position.Document{},
@@ -209,12 +205,12 @@ func (c *compiler) stage(s *v1alpha1.Stage) {
 	st.immediate = s.Spec.ImmediateNextStage != nil && *s.Spec.ImmediateNextStage
 	c.name(s, st.kind)
 	c.allowed(st.kind)
-	st.selector = c.selector(s.Spec.Selector)
+	st.selector = c.selector(&s.Spec)
 	st.weight = c.weight(&s.Spec)
-	st.delay = c.delay(s.Spec.Delay)
+	st.delay = c.delay(&s.Spec)
 	st.steps = c.steps(st.kind, &s.Spec)
 	c.extensions(s, st)
-	if s.Spec.Selector != nil && !slices.ContainsFunc(c.faults[before:], func(e *Error) bool { return !e.Warning && !e.lenient }) {
+	if st.selector != nil && !st.selector.MatchesNothing() && !slices.ContainsFunc(c.faults[before:], func(e *Error) bool { return !e.Warning && !e.lenient }) {
 		c.set.add(st)
 	}
 }
@@ -258,29 +254,25 @@ func place(p Position) string {
 	return ", at " + p.String()
 }
 
-func (c *compiler) selector(s *v1alpha1.StageSelector) *selectors.Selector {
-	if s == nil {
+func (c *compiler) selector(s *v1alpha1.StageSpec) *parts.Selector {
+	compiled, err := parts.CompileSelector(s.Selector, c.expressions)
+	c.fault("spec.selector", err)
+	if compiled != nil && compiled.MatchesNothing() {
 		c.warn("spec.selector", "missing, so the stage matches no object; {} matches all")
 	}
-	compiled, err := selectors.Compile(s, c.expressions)
-	c.fault("spec.selector", err)
 	return compiled
 }
 
-func (c *compiler) delay(d *v1alpha1.StageDelay) *delays.Delay {
-	compiled, err := delays.Compile(d, c.expressions)
+func (c *compiler) delay(s *v1alpha1.StageSpec) *parts.Delay {
+	compiled, err := parts.CompileDelay(s.Delay, c.expressions)
 	c.fault("spec.delay", err)
 	return compiled
 }
 
-func (c *compiler) weight(s *v1alpha1.StageSpec) weight {
-	if s.Weight < 0 {
-		c.faultf("spec.weight", "must not be negative")
-	}
-	program, err := c.expressions.ValueFrom(s.WeightFrom, types.BoolType, types.IntType, types.UintType, types.DoubleType)
-	c.fault("spec.weightFrom", err)
-	program.Path = position.Join("spec.weightFrom", program.Path)
-	return weight{constant: int64(s.Weight), from: program}
+func (c *compiler) weight(s *v1alpha1.StageSpec) parts.Weight {
+	compiled, err := parts.CompileWeight(s, c.expressions)
+	c.fault("spec", err)
+	return compiled
 }
 
 // MustCompile is [Compile] with the zero Options for Stages that are part of the program. It panics

@@ -118,7 +118,7 @@ func TestDifferences(t *testing.T) {
 		for _, patch := range []string{"type: merge, template: '[1]'", "type: json, template: 'a: 1'", "type: json, template: '[{op: add, value: 1}]'"} {
 			set := compile(t, stageYAML("a", always+"  steps: [{patch: {"+patch+"}}]"))
 			_, err := set.Candidates(pod(t, "{}", "{}"), start)[0].Transition(0).Effects(pod(t, "{}", "{}"), start)
-			var eval *stage.EvalError
+			var eval *stage.Error
 			require.ErrorAs(t, err, &eval)
 		}
 	})

@@ -47,7 +47,7 @@
 //
 // # Extensions
 //
-// Two annotations of a Stage say what kwok cannot: [DelayExtension] has jitter that is added, draws
+// Two annotations of a Stage say what kwok cannot: [delay.ExtensionAnnotation] has jitter that is added, draws
 // from distributions and offsets from a time; [PatchesExtension] increments numbers and changes single
 // conditions. They need Options.Extensions. EXTENSIONS.md describes them.
 //

@@ -290,7 +290,7 @@ func (r *record) transition(s *Set) Transition {
 
 // weight is that of the pending Stage for the trace, -1 if it has none.
 func (r *record) weight(scope *expression.Scope) int64 {
-	if w := r.stage.weight.evaluate(scope); w.Given {
+	if w := r.stage.weight.Evaluate(scope); w.Given {
 		return w.Value
 	}
 	return -1

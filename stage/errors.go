@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/stagecraft-go/stagecraft/internal/position"
-	"github.com/stagecraft-go/stagecraft/internal/printable"
 )
 
 // Position is a place in a file, counted from 1, columns in bytes. Zero numbers are unknown.
@@ -19,8 +18,10 @@ type Position struct {
 // String prints file:line:col, leaving out what is unknown.
 func (p Position) String() string { return position.Position(p).String() }
 
-// Error is a fault in the definition of a Stage, or in the file that holds it.
+// Error is a fault in the definition of a Stage, or in the file that holds it. With a Key it is a part of
+// a sound Stage that failed on an object.
 type Error struct {
+	Key      Key      // the object on which the Stage failed; zero if the definition is at fault
 	Position Position // the place of the fault; zero if the Stage did not come from text
 	Stage    string   // metadata.name of the Stage; "" if the fault is in no Stage or it has no name
 	Path     string   // the field, such as spec.selector.matchExpressions[1].cel.expression
@@ -31,23 +32,16 @@ type Error struct {
 }
 
 // Error prints `file:line:col: stage "name": field.path: what is wrong`, leaving out what is
-// unknown.
+// unknown, with the object in the place of the position if there is one.
 func (e *Error) Error() string {
-	var b strings.Builder
-	if p := e.Position.String(); p != "" {
-		b.WriteString(p + ": ")
-	}
-	if e.Warning {
-		b.WriteString("warning: ")
-	}
+	subject := ""
 	if e.Stage != "" {
-		fmt.Fprintf(&b, "stage %q: ", e.Stage)
+		subject = fmt.Sprintf("stage %q", e.Stage)
 	}
-	if e.Path != "" {
-		b.WriteString(e.Path + ": ")
+	if e.Key != (Key{}) {
+		subject = strings.TrimSuffix(e.Key.String()+": "+subject, ": ")
 	}
-	b.WriteString(printable.Error(e.Err))
-	return b.String()
+	return position.Line(position.Position(e.Position), e.Warning, subject, e.Path, e.Err)
 }
 
 // Unwrap returns Err.
@@ -61,23 +55,6 @@ func (e Errors) Error() string { return position.Lines(e) }
 
 // Unwrap returns the faults.
 func (e Errors) Unwrap() []error { return position.Unwrapped(e) }
-
-// EvalError says which part of a Stage failed on an object. The Stage is sound, the object and it
-// do not go together.
-type EvalError struct {
-	Key   Key
-	Stage string
-	Path  string // the field of the Stage, such as spec.next.statusTemplate
-	Err   error
-}
-
-// Error prints `kind namespace/name: stage "name": field.path: what went wrong`.
-func (e *EvalError) Error() string {
-	return fmt.Sprintf("%s: stage %q: %s: %s", e.Key, e.Stage, e.Path, printable.Error(e.Err))
-}
-
-// Unwrap returns Err.
-func (e *EvalError) Unwrap() error { return e.Err }
 
 // ErrLivelock is returned for an object on which Stages go on without time passing. The object is
 // parked until it changes.

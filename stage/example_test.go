@@ -66,7 +66,7 @@ spec:
 	fmt.Println(err)
 	// Output:
 	// ready.yaml:8:7: stage "pod-ready": spec.selector.matchExpressions[0].values: In needs at least one value
-	// ready.yaml:8:29: stage "pod-ready": spec.selector.matchExpressions[0].key: unexpected token "|"
+	// ready.yaml:8:29: stage "pod-ready": spec.selector.matchExpressions[0].key: unexpected token "|" at line 1, column 16 of the program
 	// ready.yaml:10:47: stage "pod-ready": spec.delay.durationFrom.cel.expression: undeclared reference to 'slf'
 	// ready.yaml:14:17: stage "pod-ready": spec.next.statusTemplate: function "PodIp" not defined
 }

@@ -47,6 +47,16 @@ type StageExplanation struct {
 	doc *position.Document
 }
 
+// A WeightEvaluation tells how the weight of a Stage was found.
+type WeightEvaluation struct {
+	Path  string // the field that counts: spec.weight, or that of the expression
+	Text  string // the source of the expression; "" if there is none
+	Seen  any    // what the expression gave; nil if nothing
+	Value int64  // from 0 to 2^40; counts only if Given
+	Given bool   // false if the expression says so: by text that is empty or no integer, or by an error in CEL
+	Err   error  // why the expression does not count, if it failed or gave no integer
+}
+
 // A DryRun is what the effects of a Stage would do to an object if nobody else changes it before.
 type DryRun struct {
 	// Due is when the Stage is played, with the least of its delays. Templates read this time.
@@ -95,7 +105,8 @@ func (s *Set) Explain(obj *unstructured.Unstructured, now time.Time) Explanation
 		v.Requirements = st.requirements(scope)
 		if i := slices.IndexFunc(candidates, func(c Candidate) bool { return c.transition.stage == st }); i >= 0 {
 			v.Matches, v.Candidate = true, candidates[i]
-			v.Weight = st.weight.evaluate(scope)
+			v.Weight = WeightEvaluation(st.weight.Evaluate(scope))
+			v.Weight.Path = position.Join("spec", v.Weight.Path)
 			v.Delay = st.explainDelay(scope)
 			v.DryRun = v.Candidate.dryRun(obj)
 		}
@@ -115,9 +126,9 @@ func (st *compiled) requirements(scope *expression.Scope) []selector.Requirement
 
 func (st *compiled) explainDelay(scope *expression.Scope) delay.Explanation {
 	e := st.explainedDelay(scope)
-	for _, v := range []*delay.Evaluation{&e.Duration, &e.Jitter} {
-		if v.Path != "" {
-			v.Path = position.Join("spec.delay", v.Path)
+	for i := range e.Parts {
+		if p := &e.Parts[i]; p.Path != "" {
+			p.Path = position.Join("spec.delay", p.Path)
 		}
 	}
 	return st.extension.Extend(e)

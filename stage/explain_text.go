@@ -10,6 +10,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/delay"
 	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/internal/parts"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/internal/printable"
 	"github.com/stagecraft-go/stagecraft/selector"
@@ -214,7 +215,7 @@ func clipped(s string) string {
 
 func (v StageExplanation) weight() string {
 	w := v.Weight
-	if w.Value == 0 && w.Path == "spec.weight" {
+	if w.Value == 0 && w.Path == "spec."+parts.WeightPath {
 		w.Path = "" // of a weight that is not written: whoever writes 0 asks for the default
 	}
 	if !w.Given {
@@ -224,20 +225,25 @@ func (v StageExplanation) weight() string {
 }
 
 func (v StageExplanation) delay() string {
-	s := "delay " + v.Delay.Range.String()
-	if d := v.Delay.Duration; d.Path != "" || d.Text != "" {
-		s += ": duration" + evaluation(d)
+	s, all := "delay "+v.Delay.Range.String(), v.Delay.Parts
+	if len(all) > 0 && all[0].Name == parts.DurationName {
+		s, all = s+": "+part(all[0]), all[1:]
 	}
-	x := v.Delay.Extension
-	if x != nil {
-		s += "; " + x.String() + " from " + position.Field("metadata.annotations", DelayExtension)
+	if x := v.Delay.Extension; x != nil {
+		s += "; " + x.String() + " from " + position.Field("metadata.annotations", delay.ExtensionAnnotation)
 	}
-	if j := v.Delay.Jitter; x != nil && x.AddsJitter() && j.Path != "" {
-		s += "; jitter" + evaluation(j)
-	} else if j.Path != "" || j.Text != "" {
-		s += "; jitter, the upper bound," + evaluation(j)
+	for _, p := range all {
+		s += "; " + part(p)
 	}
 	return s
+}
+
+// part prints a part of a delay: what it is, its value and its origin.
+func part(p delay.Evaluation) string {
+	if p.Meaning != "" {
+		return p.Name + ", " + p.Meaning + "," + evaluation(p)
+	}
+	return p.Name + evaluation(p)
 }
 
 func evaluation(e delay.Evaluation) string {

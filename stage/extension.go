@@ -9,6 +9,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/delay"
 	"github.com/stagecraft-go/stagecraft/internal/expression"
+	"github.com/stagecraft-go/stagecraft/internal/parts"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
@@ -16,9 +17,9 @@ import (
 // Extensions are annotations of a Stage, whose values are YAML: the CustomResourceDefinition of
 // Stages lets an API server drop fields that it does not know, but keeps annotations. Kwok ignores
 // them. EXTENSIONS.md describes them.
+//
+// [delay.ExtensionAnnotation] changes the delay.
 const (
-	// DelayExtension changes the delay. Its value is a [delay.Extension].
-	DelayExtension = extensionPrefix + "delay"
 	// PatchesExtension is changes of single numbers and conditions.
 	PatchesExtension = extensionPrefix + "patches"
 
@@ -37,11 +38,11 @@ func (c *compiler) extensions(s *v1alpha1.Stage, st *compiled) {
 		path, text := position.Field("metadata.annotations", name), s.Annotations[name]
 		st.given = append(st.given, name, text)
 		switch {
-		case name != DelayExtension && name != PatchesExtension:
-			c.faultf(path, "unknown extension; want %s or %s", DelayExtension, PatchesExtension)
+		case name != delay.ExtensionAnnotation && name != PatchesExtension:
+			c.faultf(path, "unknown extension; want %s or %s", delay.ExtensionAnnotation, PatchesExtension)
 		case !c.options.Extensions:
 			c.fault(path, errExtension)
-		case name == DelayExtension:
+		case name == delay.ExtensionAnnotation:
 			st.extension = c.delayExtension(path, text)
 		default:
 			c.patchesExtension(path, text, st)
@@ -56,8 +57,7 @@ func (c *compiler) delayExtension(path, text string) *delay.Extension {
 			c.faultInText(path, (*position.Error)(fault))
 		}
 	}
-	d := c.definition.stage.Spec.Delay
-	if x != nil && x.AddsJitter() && (d == nil || d.JitterDurationMilliseconds == nil && d.JitterDurationFrom == nil) {
+	if d := parts.DescribeDelay(c.definition.stage.Spec.Delay); x != nil && x.AddsJitter() && !d.HasJitter {
 		c.warn(path, "addJitter: spec.delay has no jitter to add")
 	}
 	return x
@@ -96,6 +96,9 @@ func (st *compiled) delays(scope *expression.Scope, d draws) delay.Range {
 // explainedDelay is the delay without the extension, with paths relative to spec.delay.
 func (st *compiled) explainedDelay(scope *expression.Scope) delay.Explanation {
 	e := st.delay.Explain(scope)
-	r := delay.Range{Given: e.Range.Given, Min: e.Range.Min, Max: e.Range.Max}
-	return delay.Explanation{Range: r, Duration: delay.Evaluation(e.Duration), Jitter: delay.Evaluation(e.Jitter)}
+	x := delay.Explanation{Range: delay.Range{Given: e.Given, Min: e.Min, Max: e.Max}, Base: e.Base, Jitter: e.Jitter}
+	for _, p := range e.Parts {
+		x.Parts = append(x.Parts, delay.Evaluation(p))
+	}
+	return x
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/stagecraft-go/stagecraft/delay"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/player"
@@ -43,8 +44,8 @@ func extendedSet(t testing.TB, text string) *stage.Set {
 // fields all the same.
 func TestFaultsOfStagesWithoutTextHaveAnOrder(t *testing.T) {
 	st := v1alpha1.Stage{ObjectMeta: metav1.ObjectMeta{Name: "a", Annotations: map[string]string{
-		stage.PatchesExtension: `[{increment: .status.n, by: 0, template: "a: b", list: .status.l}, {condition: Ready, by: 1}]`,
-		stage.DelayExtension:   `{exponential: {mean: 1s}, quantiles: {"0": 1s}, logNormal: {median: 1s, p99: 2s}}`,
+		stage.PatchesExtension:    `[{increment: .status.n, by: 0, template: "a: b", list: .status.l}, {condition: Ready, by: 1}]`,
+		delay.ExtensionAnnotation: `{exponential: {mean: 1s}, quantiles: {"0": 1s}, logNormal: {median: 1s, p99: 2s}}`,
 	}}}
 	st.Spec.ResourceRef.Kind, st.Spec.Selector = "Pod", &v1alpha1.StageSelector{}
 	var first string

@@ -33,7 +33,7 @@ spec:
 	tr, ok := set.Next(obj, time.Unix(0, 0), 0, 0)
 	require.True(t, ok)
 	_, err = tr.Effects(obj, time.Unix(0, 0))
-	var fault *stage.EvalError
+	var fault *stage.Error
 	require.ErrorAs(t, err, &fault)
 	require.Contains(t, fault.Err.Error(), forged, "the field has what there is")
 

@@ -120,7 +120,7 @@ func TestHostileObjects(t *testing.T) {
 			for _, c := range set.Candidates(u, start) {
 				effects, err := c.Transition(0).Effects(u, start)
 				if err != nil {
-					var eval *stage.EvalError
+					var eval *stage.Error
 					require.ErrorAs(t, err, &eval)
 				}
 				for _, effect := range effects {

@@ -10,10 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/delay"
-	"github.com/stagecraft-go/stagecraft/internal/delays"
 	"github.com/stagecraft-go/stagecraft/internal/expression"
+	"github.com/stagecraft-go/stagecraft/internal/parts"
 	"github.com/stagecraft-go/stagecraft/internal/position"
-	"github.com/stagecraft-go/stagecraft/internal/selectors"
 	"github.com/stagecraft-go/stagecraft/render"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
@@ -31,7 +30,7 @@ type Set struct {
 type kind struct {
 	schema.GroupVersionKind
 	stages    []*compiled
-	selectors *selectors.Group // of the stages, in their order
+	selectors *parts.SelectorGroup // of the stages, in their order
 }
 
 // compiled is one Stage.
@@ -40,9 +39,9 @@ type compiled struct {
 	doc       *position.Document // nil if the Stage did not come from text
 	spec      *v1alpha1.StageSpec
 	kind      schema.GroupVersionKind
-	selector  *selectors.Selector
-	weight    weight
-	delay     *delays.Delay
+	selector  *parts.Selector
+	weight    parts.Weight
+	delay     *parts.Delay
 	extension *delay.Extension // nil: none
 	given     []string         // the names and values of the annotations that are extensions
 	steps     []step
@@ -96,11 +95,11 @@ func (s *Set) add(st *compiled) {
 func (s *Set) group() {
 	for _, kinds := range s.kinds {
 		for _, k := range kinds {
-			var all []*selectors.Selector
+			var all []*parts.Selector
 			for _, st := range k.stages {
 				all = append(all, st.selector)
 			}
-			k.selectors = selectors.NewGroup(all...)
+			k.selectors = parts.NewSelectorGroup(all...)
 		}
 	}
 }
@@ -255,7 +254,7 @@ func (k *kind) identify(obj *unstructured.Unstructured) (Key, types.UID) {
 // match returns the Stages whose selectors the object meets, as a weighted choice that reuses buf.
 func (k *kind) match(scope *expression.Scope, d draws, buf []choice) weightedChoice {
 	w := weightedChoice{choices: buf[:0], draws: d}
-	var known selectors.Answers
+	var known parts.Answers
 	for i, st := range k.stages {
 		scope.Seed = d.eval(st.salt)
 		if k.selectors.Match(i, scope, &known) {

@@ -3,7 +3,6 @@ package stage
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -57,15 +56,6 @@ func Parse(name string, data []byte) Source {
 	return r.source
 }
 
-// Read is [Parse] on all that a reader has. The error is that of reading.
-func Read(name string, from io.Reader) (Source, error) {
-	data, err := io.ReadAll(from)
-	if err != nil {
-		return Source{}, err
-	}
-	return Parse(name, data), nil
-}
-
 // Load reads files, and of directories the files below them that end in .yaml, .yml or .json, in
 // the order of their names. The error is that of the file system: nothing is read by half. A path
 // without Stages is a fault that [Compile] reports.
@@ -94,22 +84,6 @@ func loadPath(p string) (Source, error) {
 		return Source{}, err
 	}
 	return Parse(p, data), nil
-}
-
-// LoadFS is [Load] from a file system, such as an embedded one. Without paths it reads all of it.
-func LoadFS(fsys fs.FS, paths ...string) (Source, error) {
-	if len(paths) == 0 {
-		paths = []string{"."}
-	}
-	var all Source
-	for _, p := range paths {
-		s, err := loadFS(fsys, path.Clean(p), func(name string) string { return name })
-		if err != nil {
-			return Source{}, err
-		}
-		all = all.with(s.named(p))
-	}
-	return all, nil
 }
 
 // loadFS reads the file root, or the Stage files below the directory root. Display gives the name

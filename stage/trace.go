@@ -16,7 +16,7 @@ type TraceEvent struct {
 	Key  Key
 
 	ResourceVersion string    // TraceObserved: of the object
-	Stage           string    // all but TraceObserved and TraceForgotten; TraceNotModelled: kind and field, and what it is for
+	Stage           string    // the name; all kinds but TraceObserved and TraceForgotten
 	N               uint64    // TraceScheduled, TracePlayed: the number of this entry of the object, from 0
 	Due             time.Time // TraceScheduled, TracePlayed, TraceEffected: when the transition is or was due
 	Weight          int64     // TraceScheduled: of the Stage, -1 if it has none
@@ -32,17 +32,16 @@ type TraceKind int
 
 // The kinds of TraceEvent.
 const (
-	TraceObserved    TraceKind = iota // an object was looked at
-	TraceScheduled                    // a Stage was entered
-	TraceCancelled                    // the Stage no longer matches; nothing will be played
-	TracePlayed                       // the delay is over; the effects follow
-	TraceEffected                     // an effect was carried out
-	TraceFailed                       // the transition or the object cannot go on
-	TraceForgotten                    // the object is gone
-	TraceNotModelled                  // the object asks for something that nothing does; Stage says what, once for each kind and field
+	TraceObserved  TraceKind = iota // an object was looked at
+	TraceScheduled                  // a Stage was entered
+	TraceCancelled                  // the Stage no longer matches; nothing will be played
+	TracePlayed                     // the delay is over; the effects follow
+	TraceEffected                   // an effect was carried out
+	TraceFailed                     // the transition or the object cannot go on
+	TraceForgotten                  // the object is gone
 )
 
-var traceKinds = [...]string{"observed", "scheduled", "cancelled", "played", "effect", "failed", "forgotten", "not modelled"}
+var traceKinds = [...]string{"observed", "scheduled", "cancelled", "played", "effect", "failed", "forgotten"}
 
 // String prints the kind in lower case.
 func (k TraceKind) String() string {

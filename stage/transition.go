@@ -42,7 +42,7 @@ func (t Transition) Immediate() bool { return t.stage != nil && t.stage.immediat
 // Effects returns what the transition does, in order, patches that change nothing included. It is
 // pure: templates read obj, the time now and the random numbers of the transition; only the
 // addresses of pods come from the [render.Env]. It neither changes nor keeps obj. On an error (an
-// [*EvalError]) there are no effects.
+// [*Error]) there are no effects.
 func (t Transition) Effects(obj *unstructured.Unstructured, now time.Time) ([]Effect, error) {
 	plan, err := t.Plan(obj, now)
 	return filled(plan), err
@@ -145,7 +145,7 @@ func (p *planner) changes(st step, slots []Effect) (err error) {
 }
 
 func (p *planner) failed(path string, err error) error {
-	return &EvalError{Key: p.t.Key, Stage: p.t.Stage, Path: path, Err: err}
+	return &Error{Key: p.t.Key, Stage: p.t.Stage, Path: path, Err: err}
 }
 
 func (p *planner) editFinalizers(f *finalizers) Effect {

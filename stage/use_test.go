@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stagecraft-go/stagecraft/delay"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -62,7 +63,7 @@ func TestEngineUse(t *testing.T) {
 // TestEngineUseSeesExtensions changes nothing but an annotation.
 func TestEngineUseSeesExtensions(t *testing.T) {
 	set := func(offset string) *stage.Set {
-		text := strings.Replace(phased("go", "Pending", ""), "{name: go}", "{name: go, annotations: {other: a, "+stage.DelayExtension+": 'offset: "+offset+"'}}", 1)
+		text := strings.Replace(phased("go", "Pending", ""), "{name: go}", "{name: go, annotations: {other: a, "+delay.ExtensionAnnotation+": 'offset: "+offset+"'}}", 1)
 		set, err := stage.Compile(stage.Options{Extensions: true}, stage.Parse("stages.yaml", []byte(text)))
 		require.NoError(t, err)
 		return set

@@ -2,10 +2,8 @@ package staged
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/stagecraft-go/stagecraft/internal/position"
-	"github.com/stagecraft-go/stagecraft/internal/printable"
 )
 
 // Position is a place in a text: lines and columns count from 1, columns in bytes. Zero means
@@ -31,21 +29,11 @@ type Error struct {
 // Error prints `file:line:col: policy "name": field.path: what is wrong`, without the parts that
 // are unknown.
 func (e *Error) Error() string {
-	var b strings.Builder
-	if p := e.Position.String(); p != "" {
-		b.WriteString(p + ": ")
-	}
-	if e.Warning {
-		b.WriteString("warning: ")
-	}
+	subject := ""
 	if e.Policy != "" {
-		fmt.Fprintf(&b, "policy %q: ", e.Policy)
+		subject = fmt.Sprintf("policy %q", e.Policy)
 	}
-	if e.Path != "" {
-		b.WriteString(e.Path + ": ")
-	}
-	b.WriteString(printable.Error(e.Err))
-	return b.String()
+	return position.Line(position.Position(e.Position), e.Warning, subject, e.Path, e.Err)
 }
 
 // Unwrap returns Err.

@@ -103,10 +103,11 @@ func compileStages(sources []stage.Source) (*stage.Set, error) {
 		return nil, err
 	}
 	for _, entry := range entries {
-		source, err := stage.LoadFS(builtin, "stages/"+entry.Name())
+		text, err := builtin.ReadFile("stages/" + entry.Name())
 		if err != nil {
 			return nil, err
 		}
+		source := stage.Parse(entry.Name(), text)
 		set, err := stage.Compile(stage.Options{}, source)
 		if err != nil {
 			return nil, err

@@ -31,6 +31,39 @@ const (
 	CELLanguage
 )
 
+// A Source is an expression as a field of a Stage has it, whether it compiles or not.
+type Source struct {
+	Path, Text string
+	CEL        bool // else it is jq
+}
+
+// Below returns the Source with the path of a field around it.
+func (s Source) Below(path string) Source {
+	s.Path = position.Join(path, s.Path)
+	return s
+}
+
+// SourceOf returns the expression of f that counts: that in CEL if both languages are there, as in
+// kwok. It is false without one.
+func SourceOf(f *v1alpha1.ExpressionFrom) (Source, bool) {
+	if f != nil && f.CEL != nil {
+		return Source{Path: "cel.expression", Text: f.CEL.Expression, CEL: true}, true
+	}
+	return jqOf(f)
+}
+
+// jqOf returns the jq program of f, in either form of the API.
+func jqOf(f *v1alpha1.ExpressionFrom) (Source, bool) {
+	switch {
+	case f == nil:
+	case f.JQ != nil:
+		return Source{Path: "jq.expression", Text: f.JQ.Expression}, true
+	case f.ExpressionFrom != "":
+		return Source{Path: "expressionFrom", Text: f.ExpressionFrom}, true
+	}
+	return Source{}, false
+}
+
 // ValueFrom prepares an expression whose CEL result must be of one of the types wanted. A nil f
 // reads nothing. The error joins a [*position.Error] for each fault, relative to f; if it is a
 // warning, the ValueFrom is usable: of two expressions, both must be sound and the one in CEL
@@ -40,23 +73,19 @@ func (c *Compiler) ValueFrom(f *v1alpha1.ExpressionFrom, want ...*types.Type) (f
 		return from, nil
 	}
 	var faults position.Faults
-	switch {
-	case f.JQ != nil:
-		from.Path, from.Text = "jq.expression", f.JQ.Expression
-	case f.ExpressionFrom != "":
-		from.Path, from.Text = "expressionFrom", f.ExpressionFrom
-	case f.CEL == nil:
+	source, given := SourceOf(f)
+	if !given {
 		faults.Addf("", "want jq, cel or expressionFrom")
 	}
-	if from.Path != "" {
-		from.jq, err = c.JQ(from.Text)
-		faults.Add(position.Below(from.Path, err)...)
+	if q, ok := jqOf(f); ok {
+		from.jq, err = c.JQ(q.Text)
+		faults.Add(position.Below(q.Path, err)...)
 	}
-	if f.CEL != nil {
-		from.Path, from.Text = "cel.expression", f.CEL.Expression
-		from.cel, err = c.CEL(from.Text, want...)
-		faults.Add(position.Below(from.Path, err)...)
+	if source.CEL {
+		from.cel, err = c.CEL(source.Text, want...)
+		faults.Add(position.Below(source.Path, err)...)
 	}
+	from.Path, from.Text = source.Path, source.Text
 	if from.jq != nil && from.cel != nil {
 		faults.Add(&position.Error{Offset: -1, Warning: true, Err: errors.New("jq and cel in one expression; cel is used")})
 	}

@@ -20,6 +20,7 @@ var writesDirectly = map[string]string{
 	"stage/lab/internal/files/files.go":             "is the package of the lab",
 	"stage/lab/sweep/file.go":                       "appends whole runs, and goes on after those that are there",
 	"internal/dev/release/checkout.go":              "rewrites go.mod files, in a clean clone, in a module without dependencies",
+	"internal/dev/release/api.go":                   "writes into a checkout, which git has",
 	"internal/dev/release/pack.go":                  "writes a proxy into a new directory",
 	"internal/dev/e2e/controlplane/controlplane.go": "writes into the directory of one run",
 	"internal/dev/e2e/controlplane/controllers.go":  "writes a log of one run",

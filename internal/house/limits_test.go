@@ -168,7 +168,7 @@ func delaying(cel bool) evaluator {
 		if err != nil {
 			return func() error { return err }
 		}
-		return func() error { return d.Explain(obj, limitsNow).Duration.Err }
+		return func() error { return d.Explain(obj, limitsNow).Parts[0].Err }
 	}
 }
 

@@ -13,7 +13,12 @@ func published(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile("internal/dev/release/published.txt")
 	require.NoError(t, err)
-	return strings.Fields(string(text))
+	var dirs []string
+	for line := range strings.Lines(string(text)) {
+		_, dir, _ := strings.Cut(strings.TrimSpace(line), " ")
+		dirs = append(dirs, dir)
+	}
+	return dirs
 }
 
 // TestNestedModulesUseThePublicAPI checks that a module which is not the root imports no internal package

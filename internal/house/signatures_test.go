@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,7 +21,6 @@ import (
 // TestSignaturesAreUsable holds that no exported signature of a public package mentions a type of
 // an internal package: users could neither name nor make it.
 func TestSignaturesAreUsable(t *testing.T) {
-	touchSources(t)
 	for _, dir := range published(t) {
 		packages := exported(t, dir)
 		imports := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(packages[path].Export) })
@@ -39,15 +39,27 @@ func TestSignaturesAreUsable(t *testing.T) {
 
 // A compiled is a package with the file that the compiler wrote about it.
 type compiled struct {
-	ImportPath, Name, Export string
-	DepOnly                  bool
+	ImportPath, Name, Export, Dir string
+	DepOnly                       bool
+	GoFiles, Deps                 []string
 }
 
 // exported returns the packages of a module and all that they import, with the files that the
 // compiler wrote about them.
 func exported(t *testing.T, dir string) map[string]compiled {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Name,Export,DepOnly", "./...")
+	touchSources(t)
+	exports.Lock()
+	defer exports.Unlock()
+	if exports.of[dir] == nil {
+		exports.of[dir] = exportedIn(t, dir, nil, "./...")
+	}
+	return exports.of[dir]
+}
+
+func exportedIn(t *testing.T, dir string, flags []string, patterns ...string) map[string]compiled {
+	args := slices.Concat([]string{"list", "-export", "-deps", "-json=ImportPath,Name,Export,Dir,DepOnly,GoFiles,Deps"}, flags, patterns)
+	cmd := exec.Command("go", args...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	out, err := cmd.Output()
 	require.NoError(t, err, dir)
@@ -59,6 +71,11 @@ func exported(t *testing.T, dir string) map[string]compiled {
 	}
 	return packages
 }
+
+var exports = struct {
+	sync.Mutex
+	of map[string]map[string]compiled
+}{of: map[string]map[string]compiled{}}
 
 // isInternal tells whether a package is an internal one of ours.
 func isInternal(path string) bool {

@@ -18,7 +18,8 @@ import (
 func parse(source string) (*gojq.Query, error) {
 	query, err := gojq.Parse(source)
 	if parseErr, ok := errors.AsType[*gojq.ParseError](err); ok {
-		return nil, fault(max(0, parseErr.Offset-len(parseErr.Token)), err)
+		at := max(0, parseErr.Offset-len(parseErr.Token))
+		return nil, fault(at, fmt.Errorf("%w at %s of the program", err, place(source[:at])))
 	}
 	if err != nil {
 		return nil, fault(-1, err)
@@ -33,6 +34,11 @@ func parse(source string) (*gojq.Query, error) {
 		return nil, err
 	}
 	return query, nil
+}
+
+// place is where a program goes on after a text, in bytes as package position counts them.
+func place(before string) string {
+	return fmt.Sprintf("line %d, column %d", strings.Count(before, "\n")+1, len(before)-strings.LastIndex(before, "\n"))
 }
 
 // fault places what is wrong at a byte offset of the source text, -1 if the place is unknown.

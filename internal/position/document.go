@@ -13,8 +13,6 @@ import (
 	"sync"
 
 	yamlv3 "go.yaml.in/yaml/v3"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 )
 
 // A Document is one YAML or JSON document of a file: its value, and where each field of it stands.
@@ -68,11 +66,12 @@ func read(file string, c chunk) (*Document, error) {
 	if syntax == nil && expanded(d.root, maxExpanded, nil) < 0 {
 		return nil, fmt.Errorf("aliases make more than %d MiB of it", maxExpanded>>20)
 	}
-	raw, err := yaml.YAMLToJSON(c.text) // its error comes first: it names the line of the fault, the other that of the block around it
+	v, err := ParseYAML(string(c.text), maxExpanded) // its error comes first: it names the line of the fault, the other that of the block around it
 	if err := cmp.Or(err, syntax); err != nil {
 		return nil, err
 	}
-	return d, utiljson.Unmarshal(raw, &d.Value)
+	d.Value = v
+	return d, nil
 }
 
 // maxExpanded is how many bytes a document may have once its aliases are written out. The YAML

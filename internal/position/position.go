@@ -1,5 +1,5 @@
 // Package position finds the place of a fault in the text it came from: file, line and column of a
-// YAML or JSON document, of a field in it, and of a token inside the text of a field.
+// YAML or JSON document, of a field in it, and of a token inside the text of a field. It reads YAML.
 //
 // # Terminology
 //
@@ -16,6 +16,9 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
+
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 )
 
 // Position is a place in a file. The zero value means unknown.
@@ -42,6 +45,21 @@ func (p Position) String() string {
 	}
 	return s
 }
+
+// Line prints `file:line:col: warning: subject: path: what is wrong`, leaving out what is unknown or
+// empty, in one printable line.
+func Line(at Position, warning bool, subject, path string, err error) string {
+	var b strings.Builder
+	for _, part := range []string{at.String(), warningText[warning], subject, path} {
+		if part != "" {
+			b.WriteString(part + ": ")
+		}
+	}
+	b.WriteString(printable.Error(err))
+	return b.String()
+}
+
+var warningText = map[bool]string{true: "warning"}
 
 // Error is a fault in one field of a definition, found before the text it came from is known.
 type Error struct {

@@ -23,14 +23,7 @@ type Error struct {
 
 // Error prints `file:line:col: field.path: what is wrong`, leaving out what is unknown.
 func (e *Error) Error() string {
-	text := e.Err.Error()
-	if e.Path != "" {
-		text = e.Path + ": " + text
-	}
-	if p := e.Position.String(); p != "" {
-		text = p + ": " + text
-	}
-	return text
+	return position.Line(position.Position(e.Position), false, "", e.Path, e.Err)
 }
 
 // Unwrap returns Err.

@@ -68,7 +68,7 @@ func FromGraph(g *explore.Graph, o Options) *Diagram {
 	}
 	selectors := map[string][]string{} // by kind and name
 	for _, st := range o.Stages {
-		selectors[st.Spec.ResourceRef.Kind+" "+st.Name] = conditions(st.Spec.Selector)
+		selectors[st.Spec.ResourceRef.Kind+" "+st.Name] = conditions(&st.Spec)
 	}
 	for _, t := range g.Transitions {
 		a, selector := arrow(t), selectors[t.Key.Kind+" "+t.Stage]

@@ -2,41 +2,32 @@ package diagram
 
 import (
 	"cmp"
-	"maps"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 
+	"github.com/stagecraft-go/stagecraft/internal/expression"
+	"github.com/stagecraft-go/stagecraft/internal/parts"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
 // selectorLines describes a selector in a few words, one line for each requirement: `phase =
 // Running`, `no deletionTimestamp`, `Ready = True`.
-func selectorLines(s *v1alpha1.StageSelector) (lines []string) {
-	if s == nil {
+func selectorLines(s *v1alpha1.StageSpec) (lines []string) {
+	for _, w := range parts.ReadSelector(s.Selector) {
+		lines = append(lines, requirement(w))
+	}
+	switch {
+	case len(lines) > 0:
+		return lines
+	case parts.NoSelector(s.Selector):
 		return []string{"never"}
 	}
-	for _, m := range []map[string]string{s.MatchLabels, s.MatchAnnotations} {
-		for _, k := range slices.Sorted(maps.Keys(m)) {
-			lines = append(lines, k+" = "+m[k])
-		}
-	}
-	for _, e := range s.MatchExpressions {
-		if e.CEL != nil {
-			lines = append(lines, shorten(strings.Join(strings.Fields(e.CEL.Expression), " "), 60))
-			continue
-		}
-		lines = append(lines, requirement(jqOf(e)))
-	}
-	if len(lines) == 0 {
-		return []string{"always"}
-	}
-	return lines
+	return []string{"always"}
 }
 
 // conditions joins the lines of a selector to one sentence with "if" and "and".
-func conditions(s *v1alpha1.StageSelector) []string {
+func conditions(s *v1alpha1.StageSpec) []string {
 	lines := selectorLines(s)
 	for i, line := range lines {
 		lines[i] = []string{"if ", "and "}[min(i, 1)] + line
@@ -44,16 +35,14 @@ func conditions(s *v1alpha1.StageSelector) []string {
 	return lines
 }
 
-// jqOf returns the jq requirement of an expression, in either form of the API.
-func jqOf(e v1alpha1.MatchExpression) v1alpha1.SelectorJQ {
-	if e.JQ != nil {
-		return *e.JQ
+func requirement(r parts.WrittenRequirement) string {
+	if r.Source.CEL {
+		return shorten(strings.Join(strings.Fields(r.Source.Text), " "), 60)
 	}
-	return v1alpha1.SelectorJQ{Key: e.Key, Operator: e.Operator, Values: e.Values}
-}
-
-func requirement(r v1alpha1.SelectorJQ) string {
 	name, values := keyText(r.Key), strings.Join(r.Values, " | ")
+	if r.Entries != "" {
+		name = r.Key
+	}
 	switch r.Operator {
 	case v1alpha1.SelectorOpIn:
 		return name + " = " + values
@@ -87,20 +76,13 @@ func keyText(key string) string {
 	return shorten(strings.Join(strings.Fields(key), " "), 60)
 }
 
-// sourceOf says where a weight or a delay is read from; "" if it is not read from the object.
-func sourceOf(f *v1alpha1.ExpressionFrom) string {
-	if f == nil {
-		return ""
+// sourceText says where a weight or a delay is read from.
+func sourceText(s expression.Source) string {
+	if s.CEL {
+		return shorten(strings.Join(strings.Fields(s.Text), " "), 40)
 	}
-	text := f.ExpressionFrom
-	if f.JQ != nil {
-		text = f.JQ.Expression
-	}
-	if f.CEL != nil {
-		return shorten(strings.Join(strings.Fields(f.CEL.Expression), " "), 40)
-	}
-	if m := mapKeyPath.FindStringSubmatch(text); m != nil {
+	if m := mapKeyPath.FindStringSubmatch(s.Text); m != nil {
 		return "annotation " + path.Base(m[1])
 	}
-	return shorten(keyText(cmp.Or(text, "the object")), 60)
+	return shorten(keyText(cmp.Or(s.Text, "the object")), 60)
 }

@@ -6,9 +6,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/stagecraft-go/stagecraft/delay"
+	"github.com/stagecraft-go/stagecraft/internal/parts"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/explore"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
@@ -32,8 +32,8 @@ func FromStages(stages []v1alpha1.Stage) *Diagram {
 }
 
 func staticBox(st v1alpha1.Stage) Box {
-	b := Box{Title: st.Spec.ResourceRef.Kind + ": " + st.Name, Lines: conditions(st.Spec.Selector)}
-	when := delayText(st.Spec.Delay) + extensionText(st.Annotations[stage.DelayExtension])
+	b := Box{Title: st.Spec.ResourceRef.Kind + ": " + st.Name, Lines: conditions(&st.Spec)}
+	when := delayText(&st.Spec) + extensionText(st.Annotations[delay.ExtensionAnnotation])
 	if w := weightText(&st.Spec); w != "" {
 		when += " · " + w
 	}
@@ -54,46 +54,30 @@ func extensionText(text string) string {
 	}
 	x, err := delay.ParseExtension(text)
 	if err != nil {
-		return ", " + stage.DelayExtension
+		return ", " + delay.ExtensionAnnotation
 	}
 	return ", " + x.String()
 }
 
 // delayText describes a delay, and where the object can override it.
-func delayText(d *v1alpha1.StageDelay) string {
-	if d == nil {
-		return "at once"
-	}
-	r := delay.Range{}
-	if d.DurationMilliseconds != nil {
-		r.Min = milliseconds(*d.DurationMilliseconds)
-	}
-	r.Max = r.Min
-	if j := d.JitterDurationMilliseconds; j != nil {
-		r.Max = milliseconds(*j)
-		r.Min = min(r.Min, r.Max)
-	}
-	text := explore.FormatDelay(r)
-	if r.Max > 0 {
+func delayText(s *v1alpha1.StageSpec) string {
+	d := parts.DescribeDelay(s.Delay)
+	text := explore.FormatDelay(delay.Range{Min: d.Min, Max: d.Max})
+	if d.Max > 0 {
 		text = "after " + text
 	}
-	if d.JitterDurationFrom != nil && d.JitterDurationMilliseconds == nil {
-		text += " to " + sourceOf(d.JitterDurationFrom)
-	}
-	if d.DurationFrom != nil {
-		text += " or " + sourceOf(d.DurationFrom)
+	for _, o := range d.Others {
+		text += " " + o.Word + " " + sourceText(o.Source)
 	}
 	return text
 }
 
-func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
-
 func weightText(s *v1alpha1.StageSpec) string {
-	switch from := sourceOf(s.WeightFrom); {
-	case from != "" && s.Weight == 0:
-		return "weight " + from
-	case s.Weight != 0:
-		return fmt.Sprintf("weight %d", s.Weight)
+	switch w := parts.DescribeWeight(s); {
+	case w.Constant != 0:
+		return fmt.Sprintf("weight %d", w.Constant)
+	case w.Given():
+		return "weight " + sourceText(w.Source)
 	}
 	return ""
 }
@@ -171,14 +155,13 @@ func writes(s *v1alpha1.StageSpec) map[string]string {
 // mayLeadTo reports whether a Stage writes a value that another one requires, and none that it
 // excludes.
 func mayLeadTo(from, to v1alpha1.Stage) bool {
-	if from.Spec.ResourceRef != to.Spec.ResourceRef || to.Spec.Selector == nil {
+	if from.Spec.ResourceRef != to.Spec.ResourceRef {
 		return false
 	}
 	asked, written := false, writes(&from.Spec)
-	for _, e := range to.Spec.Selector.MatchExpressions {
-		r := jqOf(e)
+	for _, r := range parts.ReadSelector(to.Spec.Selector) {
 		v, ok := written[r.Key]
-		if e.CEL != nil || !ok {
+		if r.Entries != "" || !ok {
 			continue
 		}
 		in := slices.Contains(r.Values, v)

@@ -19,7 +19,8 @@
 //     [github.com/stagecraft-go/stagecraft/stage/lab/validation]: what kube-apiserver fills in and refuses
 //     in objects of built-in kinds
 //   - [github.com/stagecraft-go/stagecraft/stage/lab/definitions]: the same for the kinds of
-//     CustomResourceDefinitions
+//     CustomResourceDefinitions; [github.com/stagecraft-go/stagecraft/stage/lab/definitions/validity] checks
+//     the definitions themselves
 //   - [github.com/stagecraft-go/stagecraft/stage/lab/controllers]: the controllers of Kubernetes; below it
 //     workloads, batch, autoscaling, scheduling, nodes, volumes, services, disruption, quota, admission,
 //     resources, kubelet, which does what Pods say, and features, which reports what is not modelled

@@ -7,6 +7,7 @@ require (
 	github.com/google/gnostic-models v0.7.0
 	github.com/itchyny/gojq v0.12.20
 	github.com/onsi/gomega v1.39.0
+	github.com/robfig/cron/v3 v3.0.1
 	github.com/stagecraft-go/stagecraft v0.0.0
 	github.com/stretchr/testify v1.12.1
 	google.golang.org/protobuf v1.36.12-0.20260120151049-f2248ac996af

@@ -9,21 +9,18 @@ import (
 	"github.com/itchyny/gojq"
 
 	"github.com/stagecraft-go/stagecraft/delay"
-	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/internal/parts"
 )
 
 func jitterBelow(s *checkedStage) []fault {
-	d := s.spec.Delay
-	_, extended := s.stage.Annotations[stage.DelayExtension] // then the jitter is added, or does not count
-	if extended || d == nil || d.DurationMilliseconds == nil || d.JitterDurationMilliseconds == nil {
+	d := parts.DescribeDelay(s.spec.Delay)
+	_, extended := s.stage.Annotations[delay.ExtensionAnnotation] // then the jitter is added, or does not count
+	if extended || !d.Shortened {
 		return nil
 	}
-	if *d.JitterDurationMilliseconds >= *d.DurationMilliseconds {
-		return nil
-	}
-	return []fault{fieldFault("spec.delay.jitterDurationMilliseconds", fmt.Sprintf("if it is meant to be added, write the sum, %d; else leave it out", *d.DurationMilliseconds+*d.JitterDurationMilliseconds),
+	return []fault{fieldFault("spec.delay."+d.JitterPath, fmt.Sprintf("if it is meant to be added, write the sum, %d; else leave it out", (d.Duration+d.Jitter).Milliseconds()),
 		"the jitter is the upper bound of the delay, not added to it: where both fields count, the delay is %d ms, not %d or more",
-		*d.JitterDurationMilliseconds, *d.DurationMilliseconds)}
+		d.Min.Milliseconds(), d.Duration.Milliseconds())}
 }
 
 // shortestDelay is the shortest delay that anybody means. A smaller number of nanoseconds is a
@@ -69,7 +66,7 @@ func (s *checkedStage) numericFault(e expression) (message, advice string) {
 // observedValue is what the expression of a delay returned on a probe; nil if nothing.
 func (s *checkedStage) observedValue(e expression) any {
 	for _, v := range s.playable() {
-		for _, r := range []delay.Evaluation{v.Delay.Duration, v.Delay.Jitter} {
+		for _, r := range v.Delay.Parts {
 			if r.Text == e.text && r.Seen != nil {
 				return r.Seen
 			}

@@ -18,7 +18,7 @@ var now = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
 
 // compileOptions limit evaluation, because probes are small. A rule concludes nothing from an
 // evaluation that exceeds the limits.
-var compileOptions = stage.Options{Lenient: true, Extensions: true, Limits: stage.Limits{JQSteps: 20_000, TemplateSteps: 100_000}}
+var compileOptions = stage.Options{Lenient: true, Extensions: true, JQSteps: 20_000, TemplateSteps: 100_000}
 
 // A kindGroup is the Stages for one kind, with what they do to probes.
 type kindGroup struct {
@@ -120,7 +120,7 @@ func (p *kindGroup) resultFor(obj *unstructured.Unstructured) (l *probeResult, k
 		if v := s.set.Explain(obj, now).Stages[0]; v.Matches {
 			l.matching[s] = v
 			l.stages = append(l.stages, s)
-			if !s.hasWeight() {
+			if !s.weight.Given() {
 				l.unweighted = append(l.unweighted, s)
 			}
 		}

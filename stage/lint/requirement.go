@@ -1,9 +1,9 @@
 package lint
 
 import (
-	"maps"
 	"slices"
 
+	"github.com/stagecraft-go/stagecraft/internal/parts"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
@@ -19,39 +19,33 @@ type requirement struct {
 	key      string // the path in its canonical form
 }
 
-// requirementsOf reads the requirements of a selector. It leaves out CEL, and jq that is not a
-// path.
-func requirementsOf(s *v1alpha1.StageSelector) []requirement {
-	if s == nil {
-		return nil
-	}
-	list := mapRequirements("spec.selector.matchLabels", "labels", s.MatchLabels)
-	list = append(list, mapRequirements("spec.selector.matchAnnotations", "annotations", s.MatchAnnotations)...)
-	for i, e := range s.MatchExpressions {
-		at := position.Index("spec.selector.matchExpressions", i)
-		jq := &v1alpha1.SelectorJQ{Key: e.Key, Operator: e.Operator, Values: e.Values}
-		if e.JQ != nil {
-			jq, at = e.JQ, at+".jq"
-		}
-		p, ok := parsePath(jq.Key)
-		if ok && (e.JQ != nil || e.Key != "") && slices.Contains(operators, jq.Operator) {
-			list = append(list, requirement{at, jq.Key, p, jq.Operator, jq.Values, p.String()})
+// requirementsOf returns the requirements of a selector that compare a path. It leaves out CEL, and jq
+// that is not a path.
+func requirementsOf(selector []parts.WrittenRequirement) []requirement {
+	var list []requirement
+	for _, w := range selector {
+		if r, ok := requirementOf(w); ok {
+			r.key = r.path.String()
+			list = append(list, r)
 		}
 	}
 	return list
+}
+
+func requirementOf(w parts.WrittenRequirement) (requirement, bool) {
+	r := requirement{at: position.Join("spec.selector", w.Path), text: w.Key, operator: w.Operator, values: w.Values}
+	if w.Entries != "" {
+		r.text = w.Entries + "[" + w.Key + "]"
+		r.path = path{{field: "metadata", index: -1}, {field: w.Entries, index: -1}, {field: w.Key, index: -1}}
+		return r, true
+	}
+	p, ok := parsePath(w.Key)
+	r.path = p
+	return r, ok && w.Source.Path != "" && slices.Contains(operators, w.Operator)
 }
 
 // operators are the ones that compile.
 var operators = []v1alpha1.SelectorOperator{v1alpha1.SelectorOpIn, v1alpha1.SelectorOpNotIn, v1alpha1.SelectorOpExists, v1alpha1.SelectorOpDoesNotExist}
-
-func mapRequirements(at, field string, want map[string]string) []requirement {
-	var list []requirement
-	for _, name := range slices.Sorted(maps.Keys(want)) {
-		p := path{{field: "metadata", index: -1}, {field: field, index: -1}, {field: name, index: -1}}
-		list = append(list, requirement{position.Field(at, name), field + "[" + name + "]", p, v1alpha1.SelectorOpIn, []string{want[name]}, p.String()})
-	}
-	return list
-}
 
 // implies reports whether every object that meets r meets other.
 func (r requirement) implies(other requirement) bool {
@@ -100,8 +94,7 @@ func disjoint(a, b []string) bool {
 
 // matchesWithin reports whether other matches every object that the Stage matches.
 func (s *checkedStage) matchesWithin(other *checkedStage) bool {
-	sel := other.spec.Selector
-	if sel == nil || len(other.requirements) != len(sel.MatchLabels)+len(sel.MatchAnnotations)+len(sel.MatchExpressions) {
+	if !other.compiles || len(other.requirements) != len(other.selector) {
 		return false // some of its requirements cannot be read
 	}
 	return !slices.ContainsFunc(other.requirements, func(want requirement) bool {

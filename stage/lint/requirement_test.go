@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/internal/parts"
 	"github.com/stagecraft-go/stagecraft/selector"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
@@ -56,7 +57,7 @@ func TestImpliesAndExcludesAreSound(t *testing.T) {
 		s := &v1alpha1.StageSelector{MatchExpressions: []v1alpha1.MatchExpression{e}}
 		compiled, err := selector.Compile(s, selector.Options{})
 		require.NoError(t, err)
-		read := requirementsOf(s)
+		read := requirementsOf(parts.ReadSelector(s))
 		require.Len(t, read, 1, e.Key)
 		r := row{requirement: read[0]}
 		for _, obj := range all {

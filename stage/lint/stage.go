@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/stagecraft-go/stagecraft/internal/parts"
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
@@ -21,6 +22,8 @@ type checkedStage struct {
 	spec   *v1alpha1.StageSpec
 	kind   schema.GroupVersionKind
 
+	selector     []parts.WrittenRequirement // as it is written
+	weight       parts.WeightDescription
 	expressions  []expression
 	requirements []requirement
 	templates    []template
@@ -83,11 +86,12 @@ func newCheckedStages(sources []stage.Source) []*checkedStage {
 func newCheckedStage(source stage.Source, i int, st *v1alpha1.Stage) *checkedStage {
 	gv, _ := schema.ParseGroupVersion(cmp.Or(st.Spec.ResourceRef.APIGroup, "v1"))
 	s := &checkedStage{source: source, index: i, stage: st, name: st.Name, spec: &st.Spec, kind: gv.WithKind(st.Spec.ResourceRef.Kind)}
-	s.requirements = requirementsOf(st.Spec.Selector)
-	s.expressions = expressionsOf(&st.Spec)
+	s.selector, s.weight = parts.ReadSelector(st.Spec.Selector), parts.DescribeWeight(&st.Spec)
+	s.requirements = requirementsOf(s.selector)
+	s.expressions = expressionsOf(&st.Spec, s.selector, s.weight)
 	s.templates, s.templateSets, s.effects = templatesOf(&st.Spec), map[string]*stage.Set{}, map[rendering]stage.Effect{}
 	set, err := stage.Compile(compileOptions, stage.FromStages(*st))
-	s.set, s.compiles = set, err == nil && st.Spec.Selector != nil && !misread(source, st.Name)
+	s.set, s.compiles = set, err == nil && len(set.Kinds()) > 0 && !misread(source, st.Name)
 	return s
 }
 
@@ -99,40 +103,21 @@ func misread(source stage.Source, name string) bool {
 	})
 }
 
-func expressionsOf(s *v1alpha1.StageSpec) []expression {
+// expressionsOf lists the expressions of a Stage, whether they compile or not.
+func expressionsOf(s *v1alpha1.StageSpec, selector []parts.WrittenRequirement, weight parts.WeightDescription) []expression {
 	var list []expression
-	if s.Selector != nil {
-		for i, e := range s.Selector.MatchExpressions {
-			at := position.Index("spec.selector.matchExpressions", i)
-			switch {
-			case e.JQ != nil:
-				list = append(list, expression{path: at + ".jq.key", text: e.JQ.Key, selects: true})
-			case e.CEL != nil:
-				list = append(list, expression{path: at + ".cel.expression", text: e.CEL.Expression, cel: true, selects: true})
-			case e.Key != "":
-				list = append(list, expression{path: at + ".key", text: e.Key, selects: true})
-			}
+	for _, w := range selector {
+		if w.Source.Text != "" {
+			list = append(list, expression{path: position.Join("spec.selector", w.Source.Path), text: w.Source.Text, cel: w.Source.CEL, selects: true})
 		}
 	}
-	list = append(list, expressionFrom("spec.weightFrom", s.WeightFrom)...)
-	if s.Delay != nil {
-		list = append(list, expressionFrom("spec.delay.durationFrom", s.Delay.DurationFrom)...)
-		list = append(list, expressionFrom("spec.delay.jitterDurationFrom", s.Delay.JitterDurationFrom)...)
+	if w := weight.Source; w.Path != "" {
+		list = append(list, expression{path: position.Join("spec", w.Path), text: w.Text, cel: w.CEL})
+	}
+	for _, d := range parts.DescribeDelay(s.Delay).Sources {
+		list = append(list, expression{path: position.Join("spec.delay", d.Path), text: d.Text, cel: d.CEL})
 	}
 	return list
-}
-
-func expressionFrom(path string, f *v1alpha1.ExpressionFrom) []expression {
-	switch {
-	case f == nil:
-		return nil
-	case f.CEL != nil:
-		return []expression{{path: path + ".cel.expression", text: f.CEL.Expression, cel: true}}
-	case f.JQ != nil:
-		return []expression{{path: path + ".jq.expression", text: f.JQ.Expression}}
-	default:
-		return []expression{{path: path + ".expressionFrom", text: f.ExpressionFrom}}
-	}
 }
 
 // templatesOf lists the templates that are used: those of steps, or those of next if there are no

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/stagecraft-go/stagecraft/delay"
 	"github.com/stagecraft-go/stagecraft/selector"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
@@ -65,8 +66,8 @@ func (s *checkedStage) failsOnAProbe(e expression) bool {
 			return r.Err != nil
 		}
 	}
-	return !seen.Matches || seen.Weight.Text == e.text && seen.Weight.Err != nil ||
-		seen.Delay.Duration.Text == e.text && seen.Delay.Duration.Err != nil || seen.Delay.Jitter.Text == e.text && seen.Delay.Jitter.Err != nil
+	failing := func(p delay.Evaluation) bool { return p.Text == e.text && p.Err != nil }
+	return !seen.Matches || seen.Weight.Text == e.text && seen.Weight.Err != nil || slices.ContainsFunc(seen.Delay.Parts, failing)
 }
 
 // firstExplanation is that of the first probe that the Stage matches, or else of a new object.

@@ -8,7 +8,7 @@ import (
 // overlaps finds the first later Stage without a weight that matches a probe that this Stage
 // matches too.
 func overlaps(s *checkedStage) []fault {
-	if !s.compiles || s.hasWeight() {
+	if !s.compiles || s.weight.Given() {
 		return nil
 	}
 	if other := s.firstBeside(); other != nil {
@@ -34,19 +34,14 @@ func (s *checkedStage) firstBeside() *checkedStage {
 }
 
 func neverWins(s *checkedStage) []fault {
-	if s.hasWeight() {
+	if s.weight.Given() {
 		return nil
 	}
 	for _, other := range s.group.stages {
-		if other != s && other.hasFixedWeight() && s.compiles && other.compiles && s.matchesWithin(other) {
+		if other != s && other.weight.Fixed() && s.compiles && other.compiles && s.matchesWithin(other) {
 			return []fault{fieldFault("spec.weight", fmt.Sprintf("give it a weight, or make the selector of %q exclude it", other.name),
-				"the stage has weight 0, and %q of weight %d matches whenever it does, so it never wins", other.name, other.spec.Weight)}
+				"the stage has weight 0, and %q of weight %d matches whenever it does, so it never wins", other.name, other.weight.Constant)}
 		}
 	}
 	return nil
 }
-
-func (s *checkedStage) hasWeight() bool { return s.spec.Weight > 0 || s.spec.WeightFrom != nil }
-
-// hasFixedWeight reports whether the Stage has a weight above 0 on every object.
-func (s *checkedStage) hasFixedWeight() bool { return s.spec.Weight > 0 && s.spec.WeightFrom == nil }

@@ -42,6 +42,10 @@ type Request struct {
 	Name        types.NamespacedName
 	Subresource string
 	Err         error // nil: it succeeded
+	// Warning says what the cluster does not do for the object that was written, "" for nothing. A
+	// CustomResourceDefinition that has a schema gets one, once, if no hooks of the cluster use
+	// schemas, see [Hooks.Schemas].
+	Warning string
 }
 
 // Cluster is a handle on an in-memory API server. A handle determines which user writes, and

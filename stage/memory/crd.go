@@ -2,8 +2,10 @@ package memory
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -71,6 +73,25 @@ func selectableFields(version map[string]any) (paths []string) {
 		}
 	}
 	return paths
+}
+
+// warnOfSchemas returns a warning for a definition that has got a schema in a cluster that uses none.
+func (s *store) warnOfSchemas(before *unstructured.Unstructured, crd map[string]any) string {
+	uses := func(h Hooks) bool { return h.Schemas }
+	if !hasSchema(crd) || before != nil && hasSchema(before.Object) || slices.ContainsFunc(s.hooks, uses) {
+		return ""
+	}
+	return "spec.versions[].schema has no effect: objects are stored as they are, without defaults, pruning and validation; the hooks of package stage/lab/definitions use it"
+}
+
+// hasSchema reports whether a version of a definition says which fields its objects have.
+func hasSchema(crd map[string]any) bool {
+	versions, _ := object.Slice(crd, "spec", "versions")
+	return slices.ContainsFunc(versions, func(v any) bool {
+		version, _ := object.ToMap(v)
+		properties, _ := object.Map(version, "schema", "openAPIV3Schema", "properties")
+		return len(properties) > 0
+	})
 }
 
 // establish gives a new definition its status, which the server itself owns.

@@ -53,8 +53,10 @@
 // What an API server does and this does not:
 //
 //   - Schemas: no defaults, no validation, no pruning of unknown fields, unless hooks do it
-//     (Cluster.Extend): those of packages defaults and validation for built-in kinds, as in a lab, and
-//     those of package stage/lab/apiserver for definitions, webhooks and admission policies. Names,
+//     (Cluster.Extend): those of packages defaults and validation for built-in kinds, and of package
+//     definitions for custom kinds, as in a lab; those of package stage/lab/apiserver for webhooks and
+//     admission policies, too. Without hooks for the schemas of definitions, the trace has a warning
+//     once for each definition that has one. Names,
 //     namespaces, labels, annotations, finalizers and uid are checked. A new object has
 //     no status but its phase, where that of an API server is {} or counts of zero. Of a status
 //     only this is checked: that no container of a Pod runs again, after it has terminated, where

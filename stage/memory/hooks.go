@@ -23,6 +23,10 @@ import (
 type Hooks struct {
 	// Name tells hooks apart: a cluster has one of each name.
 	Name string
+	// Schemas says that the hooks use the schemas of CustomResourceDefinitions, as those of package
+	// stage/lab/definitions do. In a cluster without such hooks [Request].Warning names definitions
+	// whose schemas have no effect.
+	Schemas bool
 	// Default fills in what the sender of an object left open, before the server sets anything.
 	Default func(*Review) error
 	// Admit adds what the server decides about an object. The manager of the write does not own it

@@ -197,6 +197,7 @@ func (s *store) put(r *record, obj map[string]any) {
 	r.kind.table.note(event{version: s.version, typ: typ, record: r, obj: next, old: old})
 	if r.kind.table.resource == definitions {
 		s.define(obj)
+		s.current.Warning = s.warnOfSchemas(old, obj)
 	}
 	if hasTTL(r.kind.table.resource) {
 		s.expiries.keep(r, s.now())

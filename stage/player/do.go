@@ -14,7 +14,7 @@ import (
 
 // DoOptions of [Do]. The zero value is usable.
 type DoOptions struct {
-	// Now is what templates and Events take for the time.
+	// Now is the time that templates and Events have. The zero Now is the current time.
 	Now time.Time
 	// Trace is called for each effect, and for the failure that ends the transition. Nil: off.
 	Trace func(stage.TraceEvent)
@@ -24,10 +24,13 @@ type DoOptions struct {
 // last effect left it: nil after a [stage.Delete]. Patches that change nothing are not sent. Each
 // patch requires that the object still is the version that the one before it returned.
 //
-// Do does not retry: the error is a [*stage.EvalError], or a [*SendError] that says how far it
+// Do does not retry: the error is a [*stage.Error], or a [*SendError] that says how far it
 // came. Simulators and tests use it; a [Player] adds retries. A writer that is a [transport.ValueWriter] or
 // a [transport.Impersonator] is used as one.
 func Do(ctx context.Context, w transport.Writer, t stage.Transition, obj *unstructured.Unstructured, o DoOptions) (*unstructured.Unstructured, error) {
+	if o.Now.IsZero() {
+		o.Now = time.Now()
+	}
 	trace := func(e stage.TraceEvent) {
 		if o.Trace != nil {
 			e.Time, e.Key, e.Stage = o.Now, t.Key, t.Stage

@@ -3,6 +3,7 @@ package player_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
@@ -41,4 +43,23 @@ func TestWritersMayChangeWhatTheyAreGiven(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Equal(t, []any{"stagecraft", "stagecraft"}, s.sources)
+}
+
+// TestDoWithoutATimeTakesTheCurrentOne holds what the zero DoOptions mean.
+func TestDoWithoutATimeTakesTheCurrentOne(t *testing.T) {
+	set := stage.MustCompile(stage.Parse("s.yaml", []byte(stageYAML("s", `
+  selector: {matchLabels: {app: work}}
+  next: {patches: [{root: metadata, template: 'annotations: {at: {{ Now | Quote }}}'}]}`))))
+	synctest.Test(t, func(t *testing.T) {
+		cluster := memory.New(memory.Options{})
+		work, err := cluster.Create(t.Context(), object(t, "{apiVersion: v1, kind: Pod, metadata: {name: work, namespace: default, labels: {app: work}}}"), metav1.CreateOptions{})
+		require.NoError(t, err)
+		transition, ok := set.Next(work, time.Now(), 1, 0)
+		require.True(t, ok)
+		var traced time.Time
+		work, err = player.Do(t.Context(), cluster, transition, work, player.DoOptions{Trace: func(e stage.TraceEvent) { traced = e.Time }})
+		require.NoError(t, err)
+		require.Equal(t, time.Now().UTC().Format(time.RFC3339Nano), work.GetAnnotations()["at"])
+		require.Equal(t, time.Now(), traced)
+	})
 }

@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/stagecraft-go/stagecraft/internal/printable"
+	"github.com/stagecraft-go/stagecraft/internal/timequeue"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile/timing"
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
@@ -80,7 +80,7 @@ type Loop struct {
 	kinds   []schema.GroupVersionKind
 	routes  map[schema.GroupVersionKind][]route
 	tasks   map[key]*task
-	queue   queue
+	queue   timequeue.Queue[*task]
 	idle    []*task // whose objects are gone; dropped once time has passed
 }
 
@@ -98,9 +98,7 @@ type key struct {
 // A task is a key that was in the queue.
 type task struct {
 	key
-	at    time.Time
-	seq   uint64
-	index int // place in the queue plus 1; 0 if it is not in the queue
+	timequeue.Timer // when it is due
 
 	failures int       // since the last success
 	result   Result    // of the last call
@@ -254,7 +252,14 @@ func (l *Loop) enqueue(k key, at time.Time) {
 		at = rested
 	}
 	l.keepLater(t, at)
-	l.queue.add(t, at)
+	l.schedule(t, at)
+}
+
+// schedule puts a task into the queue, or moves it forward if it is queued for a later time.
+func (l *Loop) schedule(t *task, at time.Time) {
+	if !t.Queued() || at.Before(t.At()) {
+		l.queue.Set(t, at)
+	}
 }
 
 func (l *Loop) parked(t *task, now time.Time) bool {
@@ -264,9 +269,7 @@ func (l *Loop) parked(t *task, now time.Time) bool {
 // NextDue returns the earliest time at which something is due: a key, a view that sees an event, or
 // a request that takes effect. It is false if nothing is.
 func (l *Loop) NextDue() (at time.Time, ok bool) {
-	if len(l.queue.items) > 0 {
-		at, ok = l.queue.items[0].at, true
-	}
+	at, ok = l.queue.Next()
 	if l.options.Timing == nil && len(l.views) == 0 {
 		return at, ok
 	}
@@ -300,7 +303,7 @@ func (l *Loop) Step(ctx context.Context, now time.Time) bool {
 		l.ready = l.ready[1:]
 		l.begin(ctx, t)
 	default:
-		if t := heap.Pop(&l.queue).(*task); l.hire(t) {
+		if t, due := l.queue.Pop(now); due && l.hire(t) {
 			l.begin(ctx, t)
 		}
 	}
@@ -344,23 +347,23 @@ func (l *Loop) done(t *task, result Result, err error) {
 	t.result, t.err = result, err
 	switch {
 	case l.parked(t, l.now):
-		l.queue.remove(t)
+		l.queue.Remove(t)
 		l.trace(t, Result{}, fmt.Errorf("%w: parked", ErrLivelock))
 	case isFinal(err):
 	case err != nil:
-		l.queue.add(t, l.now.Add(l.pause(t)))
+		l.schedule(t, l.now.Add(l.pause(t)))
 		t.failures++
 	default:
 		t.failures = 0
 	}
 	if result.After > 0 && !isFinal(err) && !l.parked(t, l.now) {
-		l.queue.add(t, l.now.Add(result.After))
+		l.schedule(t, l.now.Add(result.After))
 	}
 	if !t.later.IsZero() {
-		l.queue.add(t, t.later)
+		l.schedule(t, t.later)
 		t.later = time.Time{}
 	}
-	if t.index == 0 && l.cache.Get(t.controller.For, t.name) == nil {
+	if !t.Queued() && l.cache.Get(t.controller.For, t.name) == nil {
 		l.idle = append(l.idle, t)
 	}
 }
@@ -381,7 +384,7 @@ func (l *Loop) dropIdle(now time.Time) {
 		return
 	}
 	for _, t := range l.idle {
-		if t.index == 0 && t.state == idle && l.cache.Get(t.controller.For, t.name) == nil {
+		if !t.Queued() && t.state == idle && l.cache.Get(t.controller.For, t.name) == nil {
 			delete(l.tasks, t.key)
 		}
 	}

@@ -215,10 +215,10 @@ func (l *Loop) gather(c *Controller, kind schema.GroupVersionKind, ch Change) ti
 // keepLater has a key that is to be reconciled later reconciled then, even if something has it
 // reconciled at once before: a queue of Kubernetes keeps both.
 func (l *Loop) keepLater(t *task, at time.Time) {
-	if l.options.Timing == nil || t.index == 0 || at.Equal(t.at) {
+	if l.options.Timing == nil || !t.Queued() || at.Equal(t.At()) {
 		return
 	}
-	first, then := at, t.at
+	first, then := at, t.At()
 	if then.Before(first) {
 		first, then = then, first
 	}
@@ -253,7 +253,7 @@ func (l *Loop) release(t *task) {
 			at = l.now
 		}
 		l.keepLater(t, at)
-		l.queue.add(t, at)
+		l.schedule(t, at)
 	}
 	w := l.crews[t.controller]
 	if len(w.queued) == 0 {

@@ -6,9 +6,9 @@ package reconcile
 // seen late, or a request that takes time.
 func (l *Loop) Upcoming() (TraceEvent, bool) {
 	at, ok := l.NextDue()
-	if !ok || len(l.queue.items) == 0 || l.queue.items[0].at.After(at) {
+	t, queued := l.queue.First()
+	if !ok || !queued || t.At().After(at) {
 		return TraceEvent{}, false
 	}
-	t := l.queue.items[0]
-	return TraceEvent{Time: t.at, Controller: t.controller.Name, Name: t.name, Result: t.result, Err: t.err}, true
+	return TraceEvent{Time: t.At(), Controller: t.controller.Name, Name: t.name, Result: t.result, Err: t.err}, true
 }

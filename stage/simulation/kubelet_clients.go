@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"container/heap"
 	"context"
 	"time"
 
@@ -66,7 +65,7 @@ func nodeOf(obj *unstructured.Unstructured) string {
 
 // later calls a function when a request takes effect.
 func (s *Simulation) later(at time.Time, do func(context.Context) error) {
-	heap.Push(&s.clients.requests, call{at: at, seq: s.clients.requests.next(), do: do})
+	s.clients.requests.Set(&call{do: do}, at)
 }
 
 // send plays a transition when its first request takes effect. Until then, what happens to the
@@ -150,9 +149,7 @@ func (k *kubeletClients) next(m *earliest) {
 		return
 	}
 	m.add(k.view.Next())
-	if len(k.requests.items) > 0 {
-		m.add(k.requests.items[0].at, true)
-	}
+	m.add(k.requests.Next())
 }
 
 // stepKubelets does the first thing that is due for the kubelets. It is false if there is none.
@@ -164,9 +161,9 @@ func (s *Simulation) stepKubelets(ctx context.Context) bool {
 		s.seeLate(ctx, e)
 		return true
 	}
-	if len(s.clients.requests.items) > 0 && !s.clients.requests.items[0].at.After(s.now) {
-		_ = heap.Pop(&s.clients.requests).(call).do(ctx)
-		return true
+	c, ok := s.clients.requests.Pop(s.now)
+	if ok {
+		_ = c.do(ctx)
 	}
-	return false
+	return ok
 }

@@ -46,7 +46,6 @@
 package simulation
 
 import (
-	"container/heap"
 	"context"
 	"fmt"
 	"slices"
@@ -92,6 +91,9 @@ type Options struct {
 	LivelockLimit int
 	// Trace is called for everything that the Engine does and for every effect.
 	Trace func(stage.TraceEvent)
+	// Requests is called after each write to the cluster, as [memory.Options].Trace. A write has a
+	// warning if the cluster does not do what the object asks for. Default: nothing.
+	Requests func(memory.Request)
 	// Filter reports whether Stages are played on an object; it is called for each state of the
 	// object. Default: all objects. A Pod without a node, for example, is not played by a kubelet.
 	Filter func(*unstructured.Unstructured) bool
@@ -181,7 +183,7 @@ func (s *Simulation) addCluster() error {
 	m := memory.Options{
 		Seed: o.Seed, Now: func() time.Time { return time.Unix(0, s.sharedNow.Load()) }, Kinds: o.Kinds,
 		RequireNamespaces: o.Strict, RequireOwners: o.Strict,
-		LateCollection: o.GarbageCollection != nil,
+		LateCollection: o.GarbageCollection != nil, Trace: o.Requests,
 	}
 	if o.From != nil {
 		s.cluster = o.From.ForkAs(m)
@@ -251,7 +253,7 @@ func (s *Simulation) setTime(t time.Time) {
 // the same time are called in the order of the calls of At, before Stages and controllers that are
 // due then.
 func (s *Simulation) At(t time.Time, do func(context.Context) error) {
-	heap.Push(&s.calls, call{at: t, seq: s.calls.next(), do: do})
+	s.calls.Set(&call{do: do}, t)
 }
 
 // Next returns the time at which something happens next. It is false if nothing will happen.
@@ -266,9 +268,7 @@ func (s *Simulation) Next() (time.Time, bool) {
 	next.add(loop.at, loop.ok)
 	s.clients.next(&next)
 	next.add(s.nextCollection())
-	if len(s.calls.items) > 0 {
-		next.add(s.calls.items[0].at, true)
-	}
+	next.add(s.calls.Next())
 	if next.at.Before(s.now) {
 		next.at = s.now
 	}
@@ -314,8 +314,8 @@ func (s *Simulation) doNext(ctx context.Context) error {
 	if len(s.hooks.queued) > 0 {
 		return s.hooks.pop()(ctx)
 	}
-	if len(s.calls.items) > 0 && !s.calls.items[0].at.After(s.now) {
-		return heap.Pop(&s.calls).(call).do(ctx)
+	if c, ok := s.calls.Pop(s.now); ok {
+		return c.do(ctx)
 	}
 	if s.stepKubelets(ctx) {
 		return nil

@@ -19,7 +19,7 @@ func (s *Simulation) Upcoming() string {
 	if len(s.hooks.queued) > 0 {
 		return "a function of Simulation.On is called"
 	}
-	if len(s.calls.items) > 0 && !s.calls.items[0].at.After(at) {
+	if when, ok := s.calls.Next(); ok && !when.After(at) {
 		return "a function of Simulation.At is called"
 	}
 	kubelets := earliest{}

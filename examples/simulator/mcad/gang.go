@@ -38,9 +38,9 @@ func Coscheduler() reconcile.Controller {
 // nodeOf returns the Node whose resources a Pod uses, unscheduled if it waits for this scheduler,
 // "" if neither.
 func nodeOf(pod *unstructured.Unstructured) string {
-	node := nested[string](pod.Object, "spec", "nodeName")
+	node, phase := nested[string](pod.Object, "spec", "nodeName"), nested[string](pod.Object, "status", "phase")
 	switch {
-	case scheduling.IsPodTerminal(pod):
+	case phase == "Succeeded" || phase == "Failed":
 		return ""
 	case node != "":
 		return node

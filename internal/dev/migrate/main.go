@@ -22,13 +22,13 @@ const module = "github.com/stagecraft-go/stagecraft/"
 
 // moves are the packages that moved, with all packages below them.
 var moves = [][2]string{
-	{"stage/lab/load", "stage/lab/load"}, {"stage/lab/fault", "stage/lab/fault"}, {"stage/lab/record", "stage/lab/record"},
-	{"stage/lab/measure", "stage/lab/measure"}, {"stage/lab/expect", "stage/lab/expect"}, {"stage/lab/sweep", "stage/lab/sweep"},
-	{"stage/lab/statistics", "stage/lab/statistics"}, {"stage/lab/progress", "stage/lab/progress"},
-	{"stage/lab/defaults", "stage/lab/defaults"}, {"stage/lab/validation", "stage/lab/validation"}, {"stage/lab/controllers", "stage/lab/controllers"},
-	{"stage/lab/hunt", "stage/lab/hunt"}, {"stage/lab/fit", "stage/lab/fit"}, {"stage/lab/apiserver", "stage/lab/apiserver"},
-	{"stage/lab/fakes", "stage/lab/fakes"}, {"stage/lab/gomega", "stage/lab/gomega"},
-	{"stage/reconcile/timing", "stage/reconcile/timing"},
+	{"stage/simulation/load", "stage/lab/load"}, {"stage/simulation/fault", "stage/lab/fault"}, {"stage/simulation/record", "stage/lab/record"},
+	{"stage/simulation/measure", "stage/lab/measure"}, {"stage/simulation/expect", "stage/lab/expect"}, {"stage/simulation/sweep", "stage/lab/sweep"},
+	{"stage/simulation/statistics", "stage/lab/statistics"}, {"stage/simulation/progress", "stage/lab/progress"},
+	{"stage/defaults", "stage/lab/defaults"}, {"stage/validation", "stage/lab/validation"}, {"stage/controllers", "stage/lab/controllers"},
+	{"stage/hunt", "stage/lab/hunt"}, {"stage/fit", "stage/lab/fit"}, {"stage/apiserver", "stage/lab/apiserver"},
+	{"stage/stagetest/fakes", "stage/lab/fakes"}, {"stage/stagetest/gomega", "stage/lab/gomega"},
+	{"stage/timing", "stage/reconcile/timing"},
 }
 
 const (
@@ -37,7 +37,7 @@ const (
 )
 
 // ofLab matches the names of package stagetest that are those of package labtest now.
-var ofLab = regexp.MustCompile(`\bstagetest\.(New|labtest.Options|Lab|Ready|Controllers|StandIns|RequireCurrent|Failure|Base|Prepare|T)\b`)
+var ofLab = regexp.MustCompile(`\bstagetest\.(New|LabOptions|Lab|Ready|Controllers|StandIns|RequireCurrent|Failure|Base|Prepare|T)\b`)
 
 // ofStories matches the names that package stagetest keeps.
 var ofStories = regexp.MustCompile(`\bstagetest\.(Run|Play|Options)\b`)
@@ -56,7 +56,7 @@ func rewrite(text string) string {
 	}
 	text = strings.Replace(text, stories, imports, 1)
 	text = ofLab.ReplaceAllString(text, "labtest.$1")
-	return strings.ReplaceAll(text, "labtest.labtest.Options", "labtest.Options")
+	return strings.ReplaceAll(text, "labtest.LabOptions", "labtest.Options")
 }
 
 func main() {

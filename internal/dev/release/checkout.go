@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed" // published.txt
 	"fmt"
 	"io/fs"
@@ -18,9 +19,27 @@ import (
 //go:embed published.txt
 var publishedText string
 
-// published are the directories of the modules that users get. A module comes after those of ours
-// that it requires. house_modules_test.go and .ci/matrix read the same list.
-var published = strings.Fields(publishedText)
+// published are the modules that users get. A module comes after those of ours that it requires.
+// internal/house and .ci/matrix read the same list.
+var published = parsePublished(publishedText)
+
+// A publication is a module that users get. All modules of a set, "core" or "lab", have one version.
+type publication struct{ set, dir string }
+
+func parsePublished(text string) (all []publication) {
+	for line := range strings.Lines(text) {
+		set, dir, _ := strings.Cut(strings.TrimSpace(line), " ")
+		all = append(all, publication{set, dir})
+	}
+	return all
+}
+
+// versions are those of the sets that are released, such as "core": "v1.2.0". Nothing of the core
+// requires the lab, so the core can be released alone.
+type versions map[string]string
+
+// releases reports whether a module gets a version.
+func (v versions) releases(m *module) bool { return v[m.set] != "" }
 
 // devVersion is what our modules require of each other between releases; replace lines tell where
 // they are.
@@ -36,11 +55,13 @@ type checkout struct {
 
 // A module is one go.mod file and the go.sum file beside it.
 type module struct {
-	dir       string // slash-separated, from the root
-	published bool
-	mod       *modfile.File
-	sum       []string // lines
+	dir string // slash-separated, from the root
+	set string // of the publication; "" for one that is not published
+	mod *modfile.File
+	sum []string // lines
 }
+
+func (m *module) published() bool { return m.set != "" }
 
 func (m *module) path() string { return m.mod.Module.Mod.Path }
 
@@ -54,18 +75,20 @@ func read(root string) (*checkout, error) {
 		return nil, err
 	}
 	c := &checkout{root: root, files: files}
-	dirs := slices.Clone(published)
+	all := slices.Clone(published)
 	for _, file := range files {
-		if dir := path.Dir(file); path.Base(file) == "go.mod" && !slices.Contains(published, dir) {
-			dirs = append(dirs, dir)
+		dir := path.Dir(file)
+		isPublished := slices.ContainsFunc(published, func(p publication) bool { return p.dir == dir })
+		if path.Base(file) == "go.mod" && !isPublished {
+			all = append(all, publication{dir: dir})
 		}
 	}
-	for i, dir := range dirs {
-		m, err := readModule(root, dir)
+	for _, p := range all {
+		m, err := readModule(root, p.dir)
 		if err != nil {
 			return nil, err
 		}
-		m.published = i < len(published)
+		m.set = p.set
 		c.modules = append(c.modules, m)
 	}
 	return c, nil
@@ -131,17 +154,17 @@ func (c *checkout) module(path string) *module {
 	return c.modules[i]
 }
 
-// set has all modules require each other at a version. Published ones get replace lines or lose
-// them; the others always have them.
-func (c *checkout) set(version string, replace bool) error {
+// set has all modules require ours at their versions. Those that are released lose their replace lines;
+// the others have them.
+func (c *checkout) set(v versions) error {
 	for _, m := range c.modules {
 		m.sum = slices.DeleteFunc(m.sum, func(line string) bool { return c.module(strings.Fields(line)[0]) != nil })
 		for _, r := range m.mod.Require {
 			dependency := c.module(r.Mod.Path)
-			if dependency == nil || !dependency.published {
+			if dependency == nil || !dependency.published() {
 				continue
 			}
-			if err := m.require(dependency, version, replace || !m.published); err != nil {
+			if err := m.require(dependency, v); err != nil {
 				return err
 			}
 		}
@@ -150,11 +173,11 @@ func (c *checkout) set(version string, replace bool) error {
 	return nil
 }
 
-func (m *module) require(dependency *module, version string, replace bool) error {
-	if err := m.mod.AddRequire(dependency.path(), version); err != nil {
+func (m *module) require(dependency *module, v versions) error {
+	if err := m.mod.AddRequire(dependency.path(), cmp.Or(v[dependency.set], devVersion)); err != nil {
 		return err
 	}
-	if !replace {
+	if v.releases(m) {
 		return m.mod.DropReplace(dependency.path(), "")
 	}
 	rel, err := filepath.Rel(filepath.FromSlash(m.dir), filepath.FromSlash(dependency.dir))
@@ -166,7 +189,7 @@ func (m *module) require(dependency *module, version string, replace bool) error
 
 // develop undoes a release.
 func (c *checkout) develop() error {
-	if err := c.set(devVersion, true); err != nil {
+	if err := c.set(nil); err != nil {
 		return err
 	}
 	return c.write()

@@ -26,7 +26,8 @@ const maxModules = 90
 // An outsider is somebody else's machine: it gets our modules from a proxy directory, the others
 // from the usual proxy.
 type outsider struct {
-	version string
+	version string // of all modules of the checkout
+	proxy   string // directory
 	env     []string
 }
 
@@ -39,12 +40,20 @@ func outside(t *testing.T) outsider {
 	require.NoError(t, err)
 	version := "v0.0.1-test." + contentHash(t, c)
 	forget(t, version)
-	zips, err := c.pack(version)
-	require.NoError(t, err)
 	dir := t.TempDir()
-	require.NoError(t, writeProxy(dir, version, zips))
+	o := outsider{version: version, proxy: dir}
+	o.publish(t, c, versions{"core": version, "lab": version})
 	proxy := "file://" + filepath.ToSlash(dir) + "," + strings.TrimSuffix(goEnv(t, "GOPROXY"), ",direct")
-	return outsider{version, append(os.Environ(), "GOPROXY="+proxy, "GONOSUMDB="+prefix, "GOPRIVATE=", "GONOPROXY=", "GOWORK=off", "GOFLAGS=")}
+	o.env = append(os.Environ(), "GOPROXY="+proxy, "GONOSUMDB="+prefix, "GOPRIVATE=", "GONOPROXY=", "GOWORK=off", "GOFLAGS=")
+	return o
+}
+
+// publish packs versions of a checkout into the proxy.
+func (o outsider) publish(t *testing.T, c *checkout, v versions) {
+	t.Helper()
+	zips, err := c.pack(v)
+	require.NoError(t, err)
+	require.NoError(t, writeProxy(o.proxy, zips))
 }
 
 func contentHash(t *testing.T, c *checkout) string {
@@ -123,12 +132,16 @@ func (o outsider) program(t *testing.T, name string, modules ...string) string {
 	return dir
 }
 
-func TestOutsiders(t *testing.T) {
-	o := outside(t)
-	var all []string
-	for _, dir := range published {
-		all = append(all, strings.TrimSuffix(prefix+"/"+dir, "/."))
+// modulePaths are those of all published modules.
+func modulePaths() (all []string) {
+	for _, p := range published {
+		all = append(all, strings.TrimSuffix(prefix+"/"+p.dir, "/."))
 	}
+	return all
+}
+
+func TestOutsiders(t *testing.T) {
+	o, all := outside(t), modulePaths()
 	t.Run("each module alone", func(t *testing.T) {
 		for _, m := range all {
 			dir := t.TempDir()
@@ -159,4 +172,56 @@ func TestOutsiders(t *testing.T) {
 			require.NotEmpty(t, o.run(t, t.TempDir(), args...))
 		}
 	})
+}
+
+// TestEachSetIsUpgradedAlone: who has both sets upgrades one of them. The next core has all of its
+// internal packages at other paths, so a lab that used one of them would not build.
+func TestEachSetIsUpgradedAlone(t *testing.T) {
+	o := outside(t)
+	next := strings.Replace(o.version, "v0.0.1-", "v0.0.2-", 1)
+	c, err := read(withOtherInternals(t))
+	require.NoError(t, err)
+	forget(t, next)
+	o.publish(t, c, versions{"core": next})
+	c, err = read(root)
+	require.NoError(t, err)
+	o.publish(t, c, versions{"core": o.version, "lab": next})
+
+	lab := prefix + "/stage/lab"
+	for name, upgraded := range map[string][]string{"core": {prefix, prefix + "/stage/kube", prefix + "/kstatus/cliutils"}, "lab": {lab}} {
+		t.Run(name, func(t *testing.T) {
+			dir := o.program(t, "consumer", modulePaths()...)
+			for _, m := range upgraded {
+				o.run(t, dir, "get", m+"@"+next)
+			}
+			listed := o.run(t, dir, "list", "-m", prefix, lab)
+			want := map[string]string{"core": prefix + " " + next + "\n" + lab + " " + o.version + "\n", "lab": prefix + " " + o.version + "\n" + lab + " " + next + "\n"}
+			require.Equal(t, want[name], listed)
+			o.run(t, dir, "build", "./...")
+		})
+	}
+}
+
+// withOtherInternals returns a copy of the checkout in which the internal packages of the root are at
+// other paths.
+func withOtherInternals(t *testing.T) string {
+	t.Helper()
+	c, err := read(root)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	const before, after = prefix + "/internal/", prefix + "/internal/moved/"
+	for _, name := range c.files {
+		data, err := os.ReadFile(filepath.Join(root, name))
+		require.NoError(t, err)
+		if c.owner(name).set == "core" && strings.HasSuffix(name, ".go") {
+			data = []byte(strings.ReplaceAll(string(data), before, after))
+		}
+		if rest, isInternal := strings.CutPrefix(name, "internal/"); isInternal {
+			name = "internal/moved/" + rest
+		}
+		at := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(at), 0o755))
+		require.NoError(t, os.WriteFile(at, data, 0o644))
+	}
+	return dir
 }

@@ -20,9 +20,11 @@ func main() {
 func run(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	root := flags.String("root", "../../..", "directory of the checkout")
-	version := flags.String("version", "", "set this version, such as v0.1.0")
-	proxy := flags.String("proxy", "", "with -version: pack into this directory, and leave the checkout as it is")
+	core := flags.String("core", "", "version of the core, such as v1.2.0")
+	lab := flags.String("lab", "", "with -core: version of the lab, such as v0.3.0; without it the core is released alone")
+	proxy := flags.String("proxy", "", "with -core: pack into this directory, and leave the checkout as it is")
 	dev := flags.Bool("dev", false, "go back to development: "+devVersion+" and replace lines")
+	api := flags.Bool("api", false, "record the API of the checkout in testdata/api, as that of the last version")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -30,35 +32,62 @@ func run(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case *dev && *version == "" && *proxy == "":
+	switch isAlone := *core == "" && *lab == "" && *proxy == "" && flags.NArg() == 0; {
+	case *api && !*dev && isAlone:
+		return recordAPI(*root)
+	case *dev && !*api && isAlone:
 		return c.develop()
-	case *dev || flags.NArg() > 0:
-		return fmt.Errorf("want -dev, or -version VERSION with or without -proxy DIR")
-	case semver.Canonical(*version) != *version || *version == "":
-		return fmt.Errorf("-version %q: want a version such as v0.1.0", *version)
-	case semver.Major(*version) != "v0" && semver.Major(*version) != "v1":
-		return fmt.Errorf("-version %s: the module paths would have to end in /%s", *version, semver.Major(*version))
+	case *dev || *api || flags.NArg() > 0:
+		return fmt.Errorf("want -dev, -api, or -core VERSION with or without -lab VERSION and -proxy DIR")
 	}
-	zips, err := c.pack(*version)
+	v := versions{"core": *core}
+	if *lab != "" {
+		v["lab"] = *lab
+	}
+	if err := v.check(); err != nil {
+		return err
+	}
+	zips, err := c.pack(v)
 	if err != nil {
 		return err
 	}
 	if *proxy != "" {
-		return writeProxy(*proxy, *version, zips)
+		return writeProxy(*proxy, zips)
 	}
-	return c.release(*version, out)
+	return c.release(v, out)
 }
 
-// release writes the go.mod and go.sum files that pack prepared, and prints the tags.
-func (c *checkout) release(version string, out io.Writer) error {
+// check refuses a version that the paths of the modules do not allow.
+func (v versions) check() error {
+	for set, version := range v {
+		switch major := semver.Major(version); {
+		case semver.Canonical(version) != version || version == "":
+			return fmt.Errorf("-%s %q: want a version such as v0.1.0", set, version)
+		case major != "v0" && major != "v1":
+			return fmt.Errorf("-%s %s: the module paths would have to end in /%s", set, version, major)
+		}
+	}
+	return nil
+}
+
+// release writes the go.mod and go.sum files that pack prepared, and prints the tags to make. A tag
+// that exists is left out: the modules of its set must be as they were then.
+func (c *checkout) release(v versions, out io.Writer) error {
 	if err := c.write(); err != nil {
 		return err
 	}
 	fmt.Fprintln(out, "commit this, then tag and push:")
 	for _, m := range c.modules {
-		if m.published {
-			fmt.Fprintln(out, "  git tag", m.tag(version))
+		if !v.releases(m) {
+			continue
+		}
+		tag := m.tag(v[m.set])
+		tagged, err := c.isTagged(m, tag)
+		if err != nil {
+			return err
+		}
+		if !tagged {
+			fmt.Fprintln(out, "  git tag", tag)
 		}
 	}
 	return nil

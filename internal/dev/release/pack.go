@@ -18,30 +18,30 @@ import (
 
 // A packed is one published module at a version, as a proxy serves it.
 type packed struct {
-	path     string
-	mod, zip []byte
+	path, version string
+	mod, zip      []byte
 }
 
-// pack sets the version in memory, packs the published modules, and adds their checksums to the
-// go.sum files of those that require them.
-func (c *checkout) pack(version string) ([]packed, error) {
-	if err := c.set(version, false); err != nil {
+// pack sets the versions in memory, packs the modules that are released, and adds their checksums to
+// the go.sum files of those that require them.
+func (c *checkout) pack(v versions) ([]packed, error) {
+	if err := c.set(v); err != nil {
 		return nil, err
 	}
 	var all []packed
 	for _, m := range c.modules {
-		if !m.published {
+		if !v.releases(m) {
 			continue
 		}
 		if len(m.mod.Replace) > 0 {
 			return nil, fmt.Errorf("module %s: replace of %s: go run and go install refuse a version with it", m.path(), m.mod.Replace[0].Old.Path)
 		}
-		p, err := c.packModule(m, version)
+		p, err := c.packModule(m, v[m.set])
 		if err != nil {
 			return nil, fmt.Errorf("module %s: %w", m.path(), err)
 		}
 		all = append(all, p)
-		if err := c.addSums(p, version); err != nil {
+		if err := c.addSums(p, v); err != nil {
 			return nil, err
 		}
 	}
@@ -51,7 +51,7 @@ func (c *checkout) pack(version string) ([]packed, error) {
 func (c *checkout) packModule(m *module, version string) (packed, error) {
 	var b bytes.Buffer
 	err := zip.Create(&b, xmodule.Version{Path: m.path(), Version: version}, c.contents(m))
-	return packed{path: m.path(), mod: m.texts()["go.mod"], zip: b.Bytes()}, err
+	return packed{path: m.path(), version: version, mod: m.texts()["go.mod"], zip: b.Bytes()}, err
 }
 
 // contents returns the files of a module: package zip leaves those of nested modules out. A module
@@ -82,7 +82,7 @@ func (c *checkout) contents(m *module) []zip.File {
 
 // addSums adds the checksums of a packed module to the modules that require it and have no replace
 // line for it.
-func (c *checkout) addSums(p packed, version string) error {
+func (c *checkout) addSums(p packed, v versions) error {
 	open := func(data []byte) func(string) (io.ReadCloser, error) {
 		return func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
 	}
@@ -96,9 +96,9 @@ func (c *checkout) addSums(p packed, version string) error {
 	}
 	for _, m := range c.modules {
 		for _, r := range m.mod.Require {
-			if m.published && r.Mod.Path == p.path {
+			if v.releases(m) && r.Mod.Path == p.path {
 				at, _ := slices.BinarySearchFunc(m.sum, p.path, func(line, path string) int { return strings.Compare(strings.Fields(line)[0], path) })
-				m.sum = slices.Insert(m.sum, at, fmt.Sprintf("%s %s %s\n", p.path, version, zipSum), fmt.Sprintf("%s %s/go.mod %s\n", p.path, version, modSum))
+				m.sum = slices.Insert(m.sum, at, fmt.Sprintf("%s %s %s\n", p.path, p.version, zipSum), fmt.Sprintf("%s %s/go.mod %s\n", p.path, p.version, modSum))
 			}
 		}
 	}
@@ -118,9 +118,9 @@ func hashZip(data []byte) (string, error) {
 	return dirhash.HashZip(f.Name(), dirhash.Hash1)
 }
 
-// writeProxy writes modules at one version to a directory for GOPROXY=file://DIR. Versions that are
+// writeProxy writes modules to a directory for GOPROXY=file://DIR. Versions that are
 // there already stay.
-func writeProxy(dir, version string, modules []packed) error {
+func writeProxy(dir string, modules []packed) error {
 	for _, m := range modules {
 		escaped, err := xmodule.EscapePath(m.path)
 		if err != nil {
@@ -134,11 +134,11 @@ func writeProxy(dir, version string, modules []packed) error {
 		if err != nil && !os.IsNotExist(err) {
 			return err
 		}
-		if !slices.Contains(strings.Fields(string(versions)), version) {
-			versions = append(versions, version+"\n"...)
+		if !slices.Contains(strings.Fields(string(versions)), m.version) {
+			versions = append(versions, m.version+"\n"...)
 		}
-		info := fmt.Appendf(nil, "{%q:%q}\n", "Version", version)
-		for name, data := range map[string][]byte{"list": versions, version + ".info": info, version + ".mod": m.mod, version + ".zip": m.zip} {
+		info := fmt.Appendf(nil, "{%q:%q}\n", "Version", m.version)
+		for name, data := range map[string][]byte{"list": versions, m.version + ".info": info, m.version + ".mod": m.mod, m.version + ".zip": m.zip} {
 			if err := os.WriteFile(filepath.Join(at, name), data, 0o644); err != nil {
 				return err
 			}

@@ -25,7 +25,7 @@ func TestEveryModuleIsAccountedFor(t *testing.T) {
 	require.NoError(t, err)
 	for _, m := range c.modules {
 		require.Contains(t, string(dependabot), "- /"+strings.TrimPrefix(m.dir, ".")+"\n")
-		known := m.published || strings.HasPrefix(m.dir, "internal/dev/") || strings.HasPrefix(m.dir, "stage/lab/internal/") || slices.Contains(unpublished, m.dir)
+		known := m.published() || strings.HasPrefix(m.dir, "internal/dev/") || strings.HasPrefix(m.dir, "stage/lab/internal/") || slices.Contains(unpublished, m.dir)
 		require.True(t, known, "module %s is neither published nor for development", m.dir)
 		require.Equal(t, strings.TrimSuffix(prefix+"/"+m.dir, "/."), m.path())
 	}
@@ -53,7 +53,7 @@ func TestKubernetesFloor(t *testing.T) {
 			floor = own
 		}
 		for _, r := range m.mod.Require {
-			if most, bound := floor[r.Mod.Path]; bound && m.published {
+			if most, bound := floor[r.Mod.Path]; bound && m.published() {
 				require.LessOrEqual(t, semver.Compare(semver.MajorMinor(r.Mod.Version), most), 0, "%s requires %s", m.dir, r.Mod)
 			}
 		}
@@ -65,7 +65,7 @@ func TestKubernetesFloor(t *testing.T) {
 func TestPack(t *testing.T) {
 	c, err := read(root)
 	require.NoError(t, err)
-	zips, err := c.pack("v0.1.0")
+	zips, err := c.pack(versions{"core": "v0.1.0", "lab": "v0.1.0"})
 	require.NoError(t, err)
 	require.Len(t, zips, len(published))
 	for _, p := range zips {
@@ -100,20 +100,22 @@ func TestRelease(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	require.NoError(t, run([]string{"-root", dir, "-version", "v0.1.0"}, &out))
-	want := "commit this, then tag and push:\n  git tag v0.1.0\n"
-	for _, dir := range published[1:] {
-		want += "  git tag " + dir + "/v0.1.0\n"
-	}
-	require.Equal(t, want, out.String())
+	require.NoError(t, run([]string{"-root", dir, "-core", "v1.0.0", "-lab", "v0.1.0"}, &out))
+	require.Equal(t, `commit this, then tag and push:
+  git tag v1.0.0
+  git tag stage/lab/v0.1.0
+  git tag stage/kube/v1.0.0
+  git tag examples/simulator/v0.1.0
+  git tag kstatus/cliutils/v1.0.0
+`, out.String())
 	kube, err := os.ReadFile(filepath.Join(dir, "stage/kube/go.mod"))
 	require.NoError(t, err)
-	require.Contains(t, string(kube), prefix+" v0.1.0\n")
+	require.Contains(t, string(kube), prefix+" v1.0.0\n")
 	require.NotContains(t, string(kube), "=>")
 	sum, err := os.ReadFile(filepath.Join(dir, "stage/kube/go.sum"))
 	require.NoError(t, err)
-	require.Contains(t, string(sum), prefix+" v0.1.0 h1:")
-	require.Contains(t, string(sum), prefix+" v0.1.0/go.mod h1:")
+	require.Contains(t, string(sum), prefix+" v1.0.0 h1:")
+	require.Contains(t, string(sum), prefix+" v1.0.0/go.mod h1:")
 
 	require.NoError(t, run([]string{"-root", dir, "-dev"}, &out))
 	for name, text := range before {
@@ -124,7 +126,7 @@ func TestRelease(t *testing.T) {
 }
 
 func TestArguments(t *testing.T) {
-	for _, args := range [][]string{{}, {"-version", "0.1.0"}, {"-version", "v1"}, {"-version", "v2.0.0"}, {"-dev", "-version", "v0.1.0"}, {"-version", "v0.1.0", "x"}} {
+	for _, args := range [][]string{{}, {"-lab", "v0.1.0"}, {"-core", "0.1.0"}, {"-core", "v1"}, {"-core", "v2.0.0"}, {"-core", "v1.0.0", "-lab", "v2.0.0"}, {"-dev", "-core", "v0.1.0"}, {"-core", "v0.1.0", "x"}} {
 		require.Error(t, run(append([]string{"-root", root}, args...), io.Discard), args)
 	}
 }

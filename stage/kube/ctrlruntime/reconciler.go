@@ -162,7 +162,7 @@ func (r *Reconciler) do(ctx context.Context, p *part, t stage.Transition, obj *u
 	} else {
 		p.newest = obj
 	}
-	var eval *stage.EvalError
+	var eval *stage.Error
 	switch {
 	case errors.As(err, &eval):
 		return nil, reconcile.TerminalError(err) // another try would fail in the same way

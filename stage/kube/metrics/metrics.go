@@ -87,7 +87,7 @@ func (c *Collector) failed(e stage.TraceEvent) {
 
 // cause tells failures apart.
 func cause(e stage.TraceEvent) string {
-	var eval *stage.EvalError
+	var eval *stage.Error
 	switch {
 	case e.Key.Name == "":
 		return "watch"

@@ -34,7 +34,7 @@ func TestEverythingIsCounted(t *testing.T) {
 		{Kind: stage.TraceEffected, Key: pod, Stage: "pod-ready", Time: at.Add(2 * time.Second), Due: at, Effect: stage.Patch{}, NoOp: true},
 		{Kind: stage.TraceEffected, Key: pod, Stage: "pod-ready", Time: at, Due: at, Effect: stage.Event{}, Err: errors.New("try again")},
 		{Kind: stage.TraceFailed, Key: pod, Stage: "pod-ready", Effect: stage.Delete{}, Err: errors.New("forbidden")},
-		{Kind: stage.TraceFailed, Key: pod, Stage: "pod-ready", Err: &stage.EvalError{Key: pod, Err: errors.New("no such field")}},
+		{Kind: stage.TraceFailed, Key: pod, Stage: "pod-ready", Err: &stage.Error{Key: pod, Err: errors.New("no such field")}},
 		{Kind: stage.TraceFailed, Key: pod, Stage: "pod-ready", Err: stage.ErrLivelock},
 		{Kind: stage.TraceFailed, Key: stage.Key{Version: "v1", Kind: "Pod"}, Err: errors.New("no connection")},
 		{Kind: stage.TraceForgotten, Key: pod},

@@ -42,11 +42,11 @@ func TestStagesOfAClusterDoWhatIsAllowed(t *testing.T) {
 		"by default, nothing": {nil, "Accepted=False NotAllowed @1 " +
 			"spec.steps[0].apply: apply, which writes other objects: not allowed here; " +
 			`spec.steps[0].apply.impersonation.username: impersonation of "system:admin": not allowed here; no version is in use`, 0},
-		"the user, and no Secrets": {&stage.Allow{Users: []string{"system:admin"}, Apply: []stage.Target{{Kind: "ConfigMap"}}},
+		"the user, and no Secrets": {&stage.Allow{Users: []string{"system:admin"}, Apply: map[string][]string{"ConfigMap": nil}},
 			"Accepted=False NotAllowed @1 spec.steps[0].apply: apply of Secret: not allowed here; no version is in use", 0},
-		"Secrets, in their own namespace": {&stage.Allow{Users: []string{"system:admin"}, Apply: []stage.Target{{Kind: "Secret"}}},
+		"Secrets, in their own namespace": {&stage.Allow{Users: []string{"system:admin"}, Apply: map[string][]string{"Secret": nil}},
 			"Accepted=True Compiled @1 ", 0},
-		"Secrets of kube-system": {&stage.Allow{Users: []string{"system:admin"}, Apply: []stage.Target{{Kind: "Secret", Namespaces: []string{"kube-system"}}}},
+		"Secrets of kube-system": {&stage.Allow{Users: []string{"system:admin"}, Apply: map[string][]string{"Secret": {"kube-system"}}},
 			"Accepted=True Compiled @1 ", 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -228,7 +228,7 @@ func TestTheLastGoodVersionStaysInUse(t *testing.T) {
 		l.play()
 		l.wait(9 * time.Second)
 		l.change(broken)
-		require.Equal(t, "Accepted=False Invalid @2 spec.selector.matchExpressions[0].jq.key:2:11: unexpected EOF; spec.steps[0].patch.template:1:1: unclosed action; "+
+		require.Equal(t, "Accepted=False Invalid @2 spec.selector.matchExpressions[0].jq.key:2:11: unexpected EOF at line 2, column 11 of the program; spec.steps[0].patch.template:1:1: unclosed action; "+
 			"spec.weightFrom.cel.expression:1:1: undeclared reference to 'slf'; generation 1 stays in use", l.condition("run"))
 		l.wait(time.Second)
 		require.Equal(t, "Running", l.phase("a"), "as if it had not been changed")

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/stagecraft-go/stagecraft/delay"
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
@@ -24,7 +25,7 @@ func sameVersion(a, b *unstructured.Unstructured) bool {
 
 // extensionsOf are the annotations of a Stage that package stage reads, or refuses.
 func extensionsOf(obj *unstructured.Unstructured) map[string]string {
-	prefix, _, _ := strings.Cut(stage.DelayExtension, "/")
+	prefix, _, _ := strings.Cut(delay.ExtensionAnnotation, "/")
 	extensions := obj.GetAnnotations()
 	maps.DeleteFunc(extensions, func(name, _ string) bool { return !strings.HasPrefix(name, prefix+"/") })
 	return extensions

@@ -103,11 +103,7 @@
 // through this server is listed in internal/dev/e2e/conformance/testdata, and which integration tests of
 // controller-runtime and of two operators fail or vary, and why, in internal/dev/e2e/suites/testdata.
 //
-// What is not served is refused: the subresources attach, exec, portforward, proxy,
-// ephemeralcontainers and resize; what package memory does not store. Of HorizontalPodAutoscalers
-// autoscaling/v1 shows the CPU alone. Not there yet: authorisation; conversion webhooks, so that a
-// definition with one may serve one version only. Tables of certificatesigningrequests,
-// flowschemas, ipaddresses, mutatingadmissionpolicies and their bindings, prioritylevelconfigurations,
-// resourceclaims, resourceslices and servicecidrs have name and age only. The lab's scheduler owns
-// spec.nodeName of what it binds, which nobody owns after a Binding.
+// MISSING.md of module stage/lab lists what a kube-apiserver has in addition; a request for it is
+// refused. HorizontalPodAutoscalers of autoscaling/v1 show the CPU alone. The lab's scheduler owns
+// spec.nodeName of what it binds, which has no owner after a Binding.
 package apiserver

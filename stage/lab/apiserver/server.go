@@ -17,6 +17,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/webhooks"
 	"github.com/stagecraft-go/stagecraft/stage/lab/defaults"
 	"github.com/stagecraft-go/stagecraft/stage/lab/definitions"
+	"github.com/stagecraft-go/stagecraft/stage/lab/definitions/validity"
 	"github.com/stagecraft-go/stagecraft/stage/lab/validation"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
@@ -84,6 +85,7 @@ func New(c *memory.Cluster, o Options) (*Server, error) {
 	if o.ServiceAccounts {
 		c.Extend(podaccounts.Hooks())
 	}
+	c.Extend(validity.Hooks())
 	c.Extend(s.schemas.Hooks())
 	c.Extend(validation.Hooks())
 	compiler, objects := rules.NewCompiler(), attributes.Objects(c, s.fill)

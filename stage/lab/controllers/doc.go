@@ -64,8 +64,6 @@
 //	                                         | them with simulation.ClusterLike  |
 //	bind Pods by their subresource           | write spec.nodeName, then the     | Transport has no
 //	                                         | condition PodScheduled            | subresource for it
-//	allocate devices of ResourceClaims       | leave such Pods pending: see      | not modelled
-//	                                         | package scheduling                |
 //	evict by taints, find unreachable Nodes  | see package nodes                 |
 //	set clusterIP, and PodScheduled of Pods  | set it soon after, unless it was  | package defaults sets
 //	with gates, in the API server            | set by then                       | it; memory alone not

@@ -1,18 +1,18 @@
 package definitions
 
 import (
-	"context"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/stagecraft-go/stagecraft/stage/lab/definitions/internal/form"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
@@ -58,48 +58,53 @@ func storeVersion(crd *unstructured.Unstructured) {
 	crd.Object["status"] = status
 }
 
-// checkDefinition refuses a definition that is not valid.
+// Check returns hooks that refuse a definition whose objects an Index could not check or convert. The
+// hooks of package validity take their place and check all that kube-apiserver checks.
+func Check() memory.Hooks {
+	return memory.Hooks{Name: CheckName, Validate: checkDefinition}
+}
+
+// CheckName is the name of hooks that check definitions, of which a cluster has one.
+const CheckName = "check of definitions"
+
 func checkDefinition(v *memory.Review) error {
-	if v.Subresource != "" || v.Old != nil && isSame(v.Old, v.New) {
+	if v.Resource != resource || v.Subresource != "" || v.Old != nil && reflect.DeepEqual(v.Old.Object["spec"], v.New.Object["spec"]) {
 		return nil
 	}
-	faults, err := definitionFaults(v)
-	if err != nil || len(faults) == 0 {
-		return err
+	crd, err := form.Of(v.New.Object)
+	if err != nil {
+		return apierrors.NewBadRequest(err.Error())
 	}
-	return apierrors.NewInvalid(v.Kind.GroupKind(), v.Name.Name, faults)
+	if faults := append(schemaFaults(crd), conversionFaults(crd)...); len(faults) > 0 {
+		return apierrors.NewInvalid(v.Kind.GroupKind(), v.Name.Name, faults)
+	}
+	return nil
 }
 
-// isSame reports whether two versions of a definition have the same spec. Validation takes long,
-// and controllers write the metadata of definitions.
-func isSame(before, now *unstructured.Unstructured) bool {
-	return reflect.DeepEqual(before.Object["spec"], now.Object["spec"])
+// schemaFaults returns an error for each version whose schema is missing or is not structural.
+func schemaFaults(crd *apiextensions.CustomResourceDefinition) (faults field.ErrorList) {
+	for i, v := range crd.Spec.Versions {
+		path := field.NewPath("spec", "versions").Index(i).Child("schema", "openAPIV3Schema")
+		given, err := apiextensions.GetSchemaForVersion(crd, v.Name)
+		if err != nil || given == nil || given.OpenAPIV3Schema == nil {
+			faults = append(faults, field.Required(path, ""))
+			continue
+		}
+		s, err := structural.NewStructural(given.OpenAPIV3Schema)
+		if err != nil {
+			faults = append(faults, field.Invalid(path, "", err.Error()))
+			continue
+		}
+		faults = append(faults, structural.ValidateStructural(path, s)...)
+	}
+	return faults
 }
 
-// converts refuses a definition whose objects would have to be converted by a webhook.
-func converts(crd *apiextensions.CustomResourceDefinition) *field.Error {
+// conversionFaults refuses a definition whose objects a webhook would have to convert.
+func conversionFaults(crd *apiextensions.CustomResourceDefinition) field.ErrorList {
 	served := slices.DeleteFunc(slices.Clone(crd.Spec.Versions), func(v apiextensions.CustomResourceDefinitionVersion) bool { return !v.Served })
 	if len(served) < 2 || crd.Spec.Conversion == nil || crd.Spec.Conversion.Strategy != apiextensions.WebhookConverter {
 		return nil
 	}
-	return field.Forbidden(field.NewPath("spec", "conversion", "strategy"), "this server calls no conversion webhooks: serve one version, or use None")
-}
-
-func definitionFaults(v *memory.Review) (field.ErrorList, error) {
-	now, err := internalOf(v.New.Object)
-	if err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
-	}
-	if fault := converts(now); fault != nil {
-		return field.ErrorList{fault}, nil
-	}
-	if v.Old == nil { // kube-apiserver gives it the rest of its status later
-		now.Status = apiextensions.CustomResourceDefinitionStatus{StoredVersions: now.Status.StoredVersions}
-		return validation.ValidateCustomResourceDefinition(context.Background(), now), nil
-	}
-	before, err := internalOf(v.Old.Object)
-	if err != nil {
-		return nil, notValid(v.Old, err)
-	}
-	return validation.ValidateCustomResourceDefinitionUpdate(context.Background(), now, before), nil
+	return field.ErrorList{field.Forbidden(field.NewPath("spec", "conversion", "strategy"), "this server calls no conversion webhooks: serve one version, or use None")}
 }

@@ -7,13 +7,13 @@ import (
 	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/stage/lab/definitions/internal/form"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
@@ -31,9 +31,9 @@ type Index struct {
 // New returns an index without schemas.
 func New() *Index { return &Index{definitions: map[string]*definition{}} }
 
-// Hooks are the hooks of a cluster that carry out its definitions.
+// Hooks returns the hooks of a cluster that apply its definitions.
 func (x *Index) Hooks() memory.Hooks {
-	return memory.Hooks{Name: "definitions", Default: x.fill, Validate: x.validate}
+	return memory.Hooks{Name: "definitions", Schemas: true, Default: x.fill, Validate: x.validate}
 }
 
 // fill prunes an object of a custom kind and fills in its defaults.
@@ -56,10 +56,10 @@ func (x *Index) fill(v *memory.Review) error {
 	return nil
 }
 
-// validate refuses a definition or an object of a custom kind that is not valid.
+// validate refuses an object of a custom kind that is not valid.
 func (x *Index) validate(v *memory.Review) error {
 	if v.Resource == resource {
-		return checkDefinition(v)
+		return nil
 	}
 	s, err := x.reviewed(v)
 	if s == nil || err != nil {
@@ -163,7 +163,7 @@ func (x *Index) schema(crd *unstructured.Unstructured, name string) (*version, e
 	spec, _ := crd.Object["spec"].(map[string]any)
 	d := x.definitions[crd.GetName()]
 	if d == nil || !reflect.DeepEqual(d.spec, spec) { // the same map is equal at once
-		internal, err := internalOf(crd.Object)
+		internal, err := form.Of(crd.Object)
 		if err != nil {
 			return nil, notValid(crd, err)
 		}
@@ -185,17 +185,4 @@ func (x *Index) schema(crd *unstructured.Unstructured, name string) (*version, e
 // definitions were validated.
 func notValid(crd *unstructured.Unstructured, err error) error {
 	return apierrors.NewInternalError(fmt.Errorf("the definition %s is not valid: %w", crd.GetName(), err))
-}
-
-// internalOf returns a definition in the form that the libraries take, with defaults.
-func internalOf(fields map[string]any) (*apiextensions.CustomResourceDefinition, error) {
-	given, into := &apiextensionsv1.CustomResourceDefinition{}, &apiextensions.CustomResourceDefinition{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, given); err != nil {
-		return nil, err
-	}
-	apiextensionsv1.SetObjectDefaults_CustomResourceDefinition(given)
-	if len(given.Status.StoredVersions) == 0 {
-		given.Status.StoredVersions = nil
-	}
-	return into, apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(given, into, nil)
 }

@@ -27,7 +27,7 @@
 // best, 1 at worst. [Transition.Chance] is what it exceeds with a chance of 5 % if both are drawn
 // from the same distribution.
 //
-// The delay is written as quantiles in the annotation [stage.DelayExtension]. For kwok, which ignores
+// The delay is written as quantiles in the annotation [delay.ExtensionAnnotation]. For kwok, which ignores
 // it, there is a jitter: any delay up to twice the mean. Of several transitions from one state, each
 // is chosen as often as in the log.
 //

@@ -24,7 +24,8 @@ func (w *writer) made(t *Transition) (v1alpha1.Stage, string) {
 	s.Name = strings.ToLower(kind + "-" + t.From + "-" + t.To)
 	s.Spec.ResourceRef = v1alpha1.StageResourceRef{APIGroup: strings.TrimPrefix(group+"/", "/") + cmp.Or(w.versions[t.Kind], "v1"), Kind: kind}
 	s.Spec.Weight = t.Samples
-	s.Spec.Selector = &v1alpha1.StageSelector{MatchExpressions: inState(t.Kind, t.From)}
+	from := inState(t.Kind, t.From)
+	s.Spec.Selector = &v1alpha1.StageSelector{MatchExpressions: from}
 	if t.Kind == "Pod" {
 		var steps map[string][]v1alpha1.StageStep
 		if err := yaml.UnmarshalStrict(podSteps, &steps); err != nil {
@@ -34,7 +35,7 @@ func (w *writer) made(t *Transition) (v1alpha1.Stage, string) {
 	} else {
 		s.Spec.Steps = stepsTo(&s, t.To)
 	}
-	if s.Spec.Selector.MatchExpressions == nil || s.Spec.Steps == nil && s.Annotations == nil {
+	if from == nil || s.Spec.Steps == nil && s.Annotations == nil {
 		return s, fmt.Sprintf("how a %s comes from %s to %s is not known", t.Kind, t.From, t.To)
 	}
 	return s, ""

@@ -8,7 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/delay"
 	"github.com/stagecraft-go/stagecraft/stage/lab/record"
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
@@ -57,9 +57,9 @@ func (w *writer) write(t *Transition) {
 }
 
 func annotations(others map[string]string, q []time.Duration) map[string]string {
-	all := map[string]string{stage.DelayExtension: extension(q)}
+	all := map[string]string{delay.ExtensionAnnotation: extension(q)}
 	for name, text := range others {
-		if name != stage.DelayExtension {
+		if name != delay.ExtensionAnnotation {
 			all[name] = text
 		}
 	}

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
 	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
@@ -40,10 +42,50 @@ type benchmark struct {
 func benchmarks() []benchmark {
 	withPods := mutantOptions(100)
 	withPods.Lab = labtest.Options{Kinds: []memory.Kind{{GroupVersionKind: stores, Status: true}}}
+	withSchema := withPods
+	withSchema.Lab = labtest.Options{Definitions: []*unstructured.Unstructured{definitionOfStores()}}
 	return []benchmark{
 		{"without workloads", mutantOptions(100), staleDeletion(false), 4_000},
 		{"with a Deployment", withPods, runsDeployment, 13_000},
+		{"with a Deployment and a schema", withSchema, runsDeployment, 14_000},
 	}
+}
+
+// definitionOfStores returns a definition with a default and a rule in CEL.
+func definitionOfStores() *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	text, err := yaml.YAMLToJSON([]byte(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: stores.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: stores, kind: Store}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              image: {type: string, default: a:1}
+              replicas: {type: integer, minimum: 1, default: 1}
+            x-kubernetes-validations: [{rule: self.replicas < 100 && self.image.size() < 200}]
+          status: {type: object, x-kubernetes-preserve-unknown-fields: true}
+`))
+	if err == nil {
+		err = u.UnmarshalJSON(text)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return u
 }
 
 var deployments = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}

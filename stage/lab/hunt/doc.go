@@ -69,10 +69,9 @@
 // Only faults were tried that are listed at [Fault], only at sites that a run reached, and only so
 // many at once as Runs allowed: [Report] has the numbers, and what objects asked for that the lab does
 // not model. A reconciler that reads the real clock sees no time pass: give it Process.Now. The API
-// server is that of a lab: it fills in the defaults of built-in kinds and refuses invalid objects. It
-// calls no webhooks, evaluates no admission policies, and stores objects of custom kinds without the
-// schema, the defaults and the rules of their definition; package stage/lab/apiserver/hunting has all of
-// these. Views of kinds that are read without a watch are taken as informers, as controller-runtime
+// server is that of a lab: it fills in the defaults of built-in and custom kinds and refuses invalid
+// objects. It calls no webhooks and evaluates no admission policies; package
+// stage/lab/apiserver/hunting has both. Views of kinds that are read without a watch are taken as informers, as controller-runtime
 // does. A goroutine that a reconciler leaves behind is not in order with the rest, and global
 // variables survive a crash here. What a scenario never does (scale down, delete, fail) was not
 // tested.

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/lab/definitions"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
@@ -17,6 +18,7 @@ import (
 type Base struct {
 	options Options
 	set     *stage.Set
+	schemas *definitions.Index
 	cluster *memory.Cluster
 	parsed  sync.Map // manifests that were applied, by their text
 }
@@ -36,7 +38,7 @@ func Prepare(t T, o Options) *Base {
 		o.Start = l.Now()
 	}
 	o.Stages = l.options.Stages
-	return &Base{options: o, set: l.set, cluster: l.Cluster().Fork()}
+	return &Base{options: o, set: l.set, schemas: l.schemas, cluster: l.Cluster().Fork()}
 }
 
 // New returns a lab with some more controllers.

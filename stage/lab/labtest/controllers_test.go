@@ -36,7 +36,8 @@ func TestWhatChartsHaveBecomesCurrent(t *testing.T) {
 {apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.example.com}, spec: {group: example.com, version: v1}}
 ---
 {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: trains.example.com},
-  spec: {group: example.com, scope: Namespaced, names: {kind: Train, plural: trains}, versions: [{name: v1, served: true, storage: true}]}}
+  spec: {group: example.com, scope: Namespaced, names: {kind: Train, plural: trains}, versions: [{name: v1, served: true, storage: true,
+  schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}
 ---
 {apiVersion: v1, kind: PersistentVolume, metadata: {name: disk}, spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], storageClassName: manual, hostPath: {path: /x}}}
 ---

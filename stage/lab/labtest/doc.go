@@ -31,6 +31,9 @@
 //
 //	lab := labtest.New(t, labtest.Options{Seed: 1, Failures: []labtest.Failure{{State: kstatustest.ImagePullBackOff, Rate: 0.1}}})
 //
+// CustomResourceDefinitions act as on a cluster: objects of their kinds are pruned, filled in with
+// defaults, and refused if their schema or a rule in CEL says so. A kind of Options.Kinds has no schema.
+//
 // If a kind has no controller in the lab, [StandIns] give its objects the status that means
 // success:
 //

@@ -18,6 +18,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/features"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/kubelet"
 	"github.com/stagecraft-go/stagecraft/stage/lab/defaults"
+	"github.com/stagecraft-go/stagecraft/stage/lab/definitions"
 	"github.com/stagecraft-go/stagecraft/stage/lab/validation"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
@@ -94,6 +95,7 @@ type Lab struct {
 	options   Options
 	base      *Base // nil: none
 	set       *stage.Set
+	schemas   *definitions.Index
 	sim       *simulation.Simulation
 	features  *features.Report
 	dropping  sync.Mutex                   // guards dropped
@@ -161,14 +163,15 @@ func (l *Lab) start() error {
 // simulate compiles the Stages and makes the simulation.
 func (l *Lab) simulate() (err error) {
 	var from *memory.Cluster
+	l.schemas = definitions.New()
 	if l.base != nil {
-		l.set, from = l.base.set.WithEnv(l.options.Compile.Env), l.base.cluster
+		l.set, from, l.schemas = l.base.set.WithEnv(l.options.Compile.Env), l.base.cluster, l.base.schemas
 	} else if l.set, err = stage.Compile(l.options.Compile, l.options.Stages...); err != nil {
 		return l.explainDefaults(err)
 	}
 	l.sim, err = simulation.New(l.set, simulation.Options{
 		Seed: l.options.Seed, Start: l.options.Start, Kinds: l.options.Kinds, Definitions: l.options.Definitions, From: from,
-		Strict: true, Hooks: []memory.Hooks{defaults.Hooks(), validation.Hooks(), {Name: "admission", Review: l.admit}},
+		Strict: true, Hooks: []memory.Hooks{defaults.Hooks(), l.schemas.Hooks(), definitions.Check(), validation.Hooks(), {Name: "admission", Review: l.admit}},
 		Filter: l.isPlayed, Kubelet: l.kubelet(), Trace: l.traceStage, Controllers: l.controllersExceptHeld(), Timing: l.options.Timing, GarbageCollection: l.options.GarbageCollection,
 		Reconcile: reconcile.Options{Trace: l.traceReconcile, Events: !l.options.NoEvents},
 	})

@@ -87,6 +87,8 @@ func TestUpdatesAreRefused(t *testing.T) {
 	set := create(`{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: a}, spec: {serviceName: a, selector: {matchLabels: {a: b}}, ` + template + `}}`)
 	require.ErrorContains(t, patch(set, `{"spec": {"serviceName": "b"}}`), "updates to statefulset spec for fields other than 'replicas'")
 	require.NoError(t, patch(set, `{"spec": {"replicas": 2}, "metadata": {"labels": {"x": "z"}}}`))
+	service := create(`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {clusterIP: 10.96.7.1, clusterIPs: [10.96.7.1], ports: [{port: 80}]}}`)
+	require.ErrorContains(t, patch(service, `{"spec": {"clusterIP": "10.96.7.2", "clusterIPs": ["10.96.7.2"]}}`), "spec.clusterIPs[0]: Invalid value: [\"10.96.7.2\"]: may not change once set")
 
 	plain := memory.New(memory.Options{})
 	wrong, err := plain.Create(t.Context(), object(t, `{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: []}}`), metav1.CreateOptions{})

@@ -31,9 +31,6 @@
 //	Kubernetes does                       | this does                  | why
 //	--------------------------------------+----------------------------+------------------
 //	report bounds in any order            | report them by name        | determinism
-//	allocate healthCheckNodePort          | leave it out               | not modelled
 //	set priority and tolerations of Pods  | leave it to packages       | they have them
 //	                                      | scheduling and nodes       |
-//	look at LimitRanges as Pods are       | do not                     | not modelled
-//	resized                               |                            |
 package admission

@@ -90,7 +90,7 @@ func hasNodePorts(service map[string]any) bool {
 
 // allocates reports whether ports of a Service get node ports without asking for them.
 func allocates(service map[string]any) bool {
-	allocate, said := fields.Map(service, "spec")["allocateLoadBalancerNodePorts"].(bool)
+	allocate, said := fields.Value(service, "spec", "allocateLoadBalancerNodePorts").(bool)
 	return fields.String(service, "spec", "type") == "NodePort" || !said || allocate
 }
 

@@ -225,7 +225,7 @@ func (a *autoscaler) writeStatus(status control.Status) error {
 	}
 	delete(status, "conditions")
 	a.conditions.WriteTo(status)
-	a.wrote = a.wrote || !object.DeepEqual(a.hpa.Object["status"], map[string]any(status))
+	a.wrote = a.wrote || !object.DeepEqual(fields.Value(a.hpa.Object, "status"), map[string]any(status))
 	err := a.WriteStatus(a.hpa, status)
 	if err != nil {
 		a.warn("FailedUpdateStatus", err.Error())

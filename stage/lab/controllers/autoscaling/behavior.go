@@ -51,12 +51,12 @@ func readRule(m map[string]any, r rule) rule {
 		r.selectPolicy = s
 	}
 	r.stabilization = fields.Seconds(fields.Int64(m, int64(r.stabilization/time.Second), "stabilizationWindowSeconds"))
-	if v, ok := m["tolerance"]; ok {
+	if v := fields.Value(m, "tolerance"); v != nil {
 		if q, err := quantity(v); err == nil {
 			r.tolerance = q.AsApproximateFloat64()
 		}
 	}
-	if m["policies"] != nil {
+	if fields.Value(m, "policies") != nil {
 		r.policies = nil
 		for _, p := range fields.Maps(m, "policies") {
 			r.policies = append(r.policies, policy{fields.String(p, "type") == "Percent", fields.Int64(p, 0, "value"), fields.Seconds(fields.Int64(p, 0, "periodSeconds"))})

@@ -134,10 +134,10 @@ func (a *autoscaler) metricStatus(s metricSpec, current map[string]any) map[stri
 	case "ContainerResource":
 		status["name"], status["container"] = s.name, a.container
 	default:
-		status["metric"] = s.source["metric"]
+		status["metric"] = fields.Value(s.source, "metric")
 	}
 	if s.kind == "Object" {
-		status["describedObject"] = s.source["describedObject"]
+		status["describedObject"] = fields.Value(s.source, "describedObject")
 	}
 	return map[string]any{"type": s.kind, sourceFields[s.kind]: status}
 }
@@ -155,7 +155,7 @@ func (a *autoscaler) computeResource(s metricSpec) (p proposal, err error) {
 		return p, err
 	case isAverage:
 		u.target, p.name = average, s.name+" resource"
-	case s.target["averageUtilization"] == nil:
+	case fields.Value(s.target, "averageUtilization") == nil:
 		return p, errors.New("invalid resource metric source: neither an average utilization target nor an average value (usage) target was set")
 	default:
 		u.target, u.requests, p.name = fields.Int64(s.target, 0, "averageUtilization"), map[string]int64{}, s.name+percentOf

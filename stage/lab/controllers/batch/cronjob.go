@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/robfig/cron/v3"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -67,7 +68,7 @@ func (t cronTimes) onChange(ch reconcile.Change) bool {
 	default:
 		t.of(name).rescheduled = false
 	}
-	return ch.By != cronName || ch.Old == nil || ch.Old.Object["status"] != nil // an API server creates it with an empty status
+	return ch.By != cronName || ch.Old == nil || fields.Value(ch.Old.Object, "status") != nil // an API server creates it with an empty status
 }
 
 func scheduleText(cj *unstructured.Unstructured) string {
@@ -198,14 +199,14 @@ func (r *cronRun) note(reason, format string, args ...any) {
 
 // next returns when to look again: a little after the next time of a schedule, zero if there is
 // none.
-func (r *cronRun) next(s schedule) time.Time {
+func (r *cronRun) next(s cron.Schedule) time.Time {
 	from := r.Now
 	if m, err := missedSince(s, r.lastOrCreated(), r.Now); err == nil && !m.latest.IsZero() {
 		from = m.latest
 	} else if err == nil && m.count == 0 {
 		from = m.earliest
 	}
-	if at := s.next(from); !at.IsZero() {
+	if at := s.Next(from); !at.IsZero() {
 		return at.Add(cronDelay)
 	}
 	return time.Time{}

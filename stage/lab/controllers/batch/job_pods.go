@@ -149,7 +149,7 @@ func (r *jobRun) newPod(index int64) pods.Pod {
 func (r *jobRun) setIndex(p pods.Pod, index int64) {
 	text := strconv.FormatInt(index, 10)
 	metadata, spec := control.Metadata(p.Unstructured), fields.Map(p.Object, "spec")
-	metadata["labels"].(map[string]any)[indexKey] = text
+	fields.Map(metadata, "labels")[indexKey] = text
 	annotations := fields.CloneMap(metadata, "annotations")
 	annotations[indexKey] = text
 	r.countFailures(annotations, index)

@@ -21,7 +21,7 @@ import (
 // wanted returns how many Pods a budget expects, and how many of them it wants to be healthy.
 func wanted(c control.Call, budget *unstructured.Unstructured, selected []pods.Pod) (expected, desired int64, err error) {
 	spec := fields.Map(budget.Object, "spec")
-	most, least := spec["maxUnavailable"], spec["minAvailable"]
+	most, least := fields.Value(spec, "maxUnavailable"), fields.Value(spec, "minAvailable")
 	if _, percent := least.(string); most == nil && !percent {
 		return int64(len(selected)), fields.Int64(spec, 0, "minAvailable"), nil
 	}
@@ -33,10 +33,10 @@ func wanted(c control.Call, budget *unstructured.Unstructured, selected []pods.P
 	if most == nil {
 		part = least
 	}
-	n, ok := fields.IntOrPercent(part, expected, true)
+	n, err := fields.IntOrPercent(part, expected, true)
 	switch {
-	case !ok:
-		return 0, 0, fmt.Errorf("invalid value for IntOrString: invalid type: %v is neither a number nor a percentage", part)
+	case err != nil:
+		return 0, 0, err
 	case most == nil:
 		return expected, n, nil
 	}

@@ -13,12 +13,11 @@ type State int
 const (
 	// Modelled: it has the effect that it has in Kubernetes.
 	Modelled State = iota
-	// Reported: Kubernetes' control plane reads it and a lab does not; its use is reported.
+	// Reported: it has no effect in a lab, but has one in Kubernetes' control plane; its use is reported.
 	Reported
 	// Refused: the cluster in memory refuses it.
 	Refused
-	// OnNodes: no controller reads it, only a kubelet, a container runtime, kube-proxy, a program of
-	// others or a client that prints it.
+	// OnNodes: only a kubelet, a container runtime, kube-proxy or a program of others gives it an effect.
 	OnNodes
 )
 
@@ -35,7 +34,9 @@ type Row struct {
 	State
 	// Feature is what Kubernetes does with it, in a few words.
 	Feature string
-	// Test shows it, if it is modelled.
+	// Also is who reads the field though it is not modelled, and for what; "" if nothing does.
+	Also string
+	// Test shows it, if it is modelled, or what Also says.
 	Test string
 	// Unless are values, as text, that ask for nothing: those that the API server sets by default.
 	Unless []string
@@ -77,6 +78,14 @@ func reportedUnless(feature, path string, values ...string) []Row {
 // onNodes returns rows that only Nodes read.
 func onNodes(feature string, paths ...string) []Row {
 	return rows(Row{State: OnNodes, Feature: feature}, paths)
+}
+
+// also returns rows with who reads them though they are not modelled, and the test that shows it.
+func also(reader, test string, rows []Row) []Row {
+	for i := range rows {
+		rows[i].Also, rows[i].Test = reader, test
+	}
+	return rows
 }
 
 func rows(like Row, paths []string) []Row {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -46,10 +48,53 @@ func TestModelledRowsNameTheirTests(t *testing.T) {
 			require.False(t, seen[k.GroupVersionKind.String()+at], "two rows: %s", at)
 			seen[k.GroupVersionKind.String()+at] = true
 			require.NotEmpty(t, row.Feature, at)
-			require.Equal(t, row.State == features.Modelled, row.Test != "", at)
+			require.Equal(t, row.State == features.Modelled || row.Also != "", row.Test != "", at)
 			require.True(t, row.Test == "" || tests[row.Test], "%s: %s does not exist", at, row.Test)
 		}
 	}
+}
+
+// shownElsewhere are the tests of rows in packages that do not record what is read.
+var shownElsewhere = map[string]string{
+	"TestADefinitionMakesItsKindsKnownAndTakesThemAway": "stage/memory reads definitions",
+	"TestANamespaceGoesWithItsLastObject":               "stage/memory ends Namespaces",
+	"TestAnEvictionSpendsTheBudget":                     "stage/memory carries Evictions out",
+	"TestEvictions":                                     "stage/memory carries Evictions out",
+	"TestDefinitionsAct":                                "package definitions decodes definitions into their Go types",
+	"TestColumnsAndWarningsOfADefinition":               "the server reads definitions",
+	"TestMutatingPoliciesChangeObjects":                 "the server decodes policies into their Go types",
+	"TestPoliciesDecide":                                "the server decodes policies into their Go types",
+	"TestWebhooksOfAManager":                            "the server decodes configurations into their Go types",
+	"TestUpdatesAreRefused":                             "package validation reads what is stored",
+}
+
+// TestReadsOfRowsAreRecorded checks that the test of each row that is read runs where package reads
+// compares reads with the table.
+func TestReadsOfRowsAreRecorded(t *testing.T) {
+	recorded := map[string]bool{}
+	dirs, err := filepath.Glob("../*/reads_test.go")
+	require.NoError(t, err)
+	for _, main := range append(dirs, "../reads_test.go") {
+		files, err := filepath.Glob(filepath.Dir(main) + "/*_test.go")
+		require.NoError(t, err)
+		for _, name := range files {
+			text, err := os.ReadFile(name)
+			require.NoError(t, err)
+			for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(|"(Test\w+)"\)\) }$`).FindAllStringSubmatch(string(text), -1) {
+				recorded[m[1]+m[2]] = true
+			}
+		}
+	}
+	elsewhere := map[string]bool{}
+	for _, k := range features.Kinds() {
+		for _, row := range k.Rows {
+			if row.Test != "" && !recorded[row.Test] {
+				require.NotEmpty(t, shownElsewhere[row.Test], "%s %s: %s records no reads", k.Kind, row.Path, row.Test)
+				elsewhere[row.Test] = true
+			}
+		}
+	}
+	require.Len(t, elsewhere, len(shownElsewhere))
 }
 
 func observe(t *testing.T, r *features.Report, text string, isNew bool) {

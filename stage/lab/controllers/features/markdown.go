@@ -10,12 +10,14 @@ const introduction = `# Features of built-in kinds
 Written from package stage/lab/controllers/features by ` + "`cd stage/lab && UPDATE=1 go test ./controllers/features`" + `: do not edit.
 
 - *modelled*: it has the effect that it has in Kubernetes; the test shows it.
-- *reported*: Kubernetes' control plane reads it and a lab does not. A lab prints each use at the
-  end of a test, with a count and the first object; labtest.Options.Strict fails the test. A row may say
-  that the server of stage/lab/apiserver does what the lab does not.
+- *reported*: it has no effect in a lab, but has one in Kubernetes' control plane. A lab prints each use at
+  the end of a test, with a count and the first object; labtest.Options.Strict fails the test.
 - *refused*: the cluster in memory refuses it.
-- *on nodes*: no controller reads it, only a kubelet, a container runtime, kube-proxy, a program of
-  others or a client that prints it. Containers do not run here.
+- *on nodes*: only a kubelet, a container runtime, kube-proxy or a program of others gives it an effect.
+  Containers do not run here.
+
+A row of the last three that a controller, the admission or the server reads all the same says so, with the
+test that shows it. Tests compare the table with what controllers read, both ways.
 
 A row holds for all fields below its own.
 `
@@ -31,7 +33,7 @@ func Markdown() string {
 		}
 		b.WriteString("\n| field | | what Kubernetes does | test |\n|---|---|---|---|\n")
 		for _, row := range k.Rows {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", row.field(), row.State, row.Feature+row.exception(), row.Test)
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", row.field(), row.State, row.Feature+row.exception()+row.also(), row.Test)
 		}
 	}
 	return b.String()
@@ -42,6 +44,13 @@ func (r Row) field() string {
 		return "the kind"
 	}
 	return "`" + r.Path + "`"
+}
+
+func (r Row) also() string {
+	if r.Also == "" {
+		return ""
+	}
+	return "; here read by " + r.Also
 }
 
 func (r Row) exception() string {

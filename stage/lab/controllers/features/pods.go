@@ -16,8 +16,13 @@ func podKinds() []Kind {
 		modelled("a Pod is ready when others say so too", "TestCases", "spec.readinessGates"),
 		modelled("names of a Pod in EndpointSlices", "TestEndpointsListThePodsOfAService", "spec.hostname", "spec.subdomain"),
 		containers("spec.containers[]"), containers("spec.initContainers[]"),
-		reported("dynamic resource allocation", "spec.resourceClaims", "spec.resources.claims"),
-		reported("a claim is created for the volume", "spec.volumes[].ephemeral"),
+		onNodes("how containers run", "spec.containers[].restartPolicy", "spec.initContainers[].env"),
+		also("the Job controller, which adds the index of an indexed Job", "TestRecordings", onNodes("how containers run", "spec.containers[].env")),
+		modelled("sidecars", "TestCases", "spec.initContainers[].restartPolicy"),
+		modelled("images that are on a Node count for it", "TestSameDecisions", "spec.volumes[].image"),
+		also("the scheduler, which leaves such a Pod waiting", "TestResourceClaimsAreReported", reported("dynamic resource allocation", "spec.resourceClaims")),
+		reported("dynamic resource allocation", "spec.resources.claims"),
+		also("the scheduler, which waits for the claim", "TestAnEphemeralVolumeWaitsForItsClaim", reported("a claim is created for the volume", "spec.volumes[].ephemeral")),
 		modelled("two Pods may not write to the same disk", "TestTwoPodsDoNotWriteToOneDisk", "spec.volumes[].gcePersistentDisk", "spec.volumes[].awsElasticBlockStore", "spec.volumes[].rbd", "spec.volumes[].iscsi"),
 		reported("overhead and Nodes of a RuntimeClass", "spec.runtimeClassName"),
 		reported("Pods that are scheduled together", "spec.schedulingGroup", "spec.workloadRef"),
@@ -38,11 +43,10 @@ func containers(at string) []Row {
 		modelled("containers by their name", "TestCases", "name"),
 		modelled("a container runs as long as its command says, an image may be missing", "TestCases", "image", "command", "args"),
 		modelled("probes, answered by an annotation", "TestCases", "livenessProbe", "readinessProbe", "startupProbe"),
-		modelled("sidecars", "TestCases", "restartPolicy"),
 		modelled("requests fit into what a Node offers", "TestSameDecisions", "resources.requests", "resources.limits"),
 		modelled("host ports are free, ports have names", "TestSameDecisions", "ports"),
 		reported("dynamic resource allocation", "resources.claims"),
-		onNodes("how containers run", "workingDir", "env", "envFrom", "volumeMounts", "volumeDevices", "lifecycle", "restartPolicyRules", "resizePolicy",
+		onNodes("how containers run", "workingDir", "envFrom", "volumeMounts", "volumeDevices", "lifecycle", "restartPolicyRules", "resizePolicy",
 			"terminationMessagePath", "terminationMessagePolicy", "imagePullPolicy", "securityContext", "stdin", "stdinOnce", "tty"),
 	)
 }
@@ -60,7 +64,7 @@ func with(prefix string, groups ...[]Row) (all []Row) {
 
 // volumesOnNodes are the volumes of Pods that nothing but a Node reads.
 func volumesOnNodes() (paths []string) {
-	for name := range strings.FieldsSeq(`hostPath emptyDir secret configMap downwardAPI projected csi nfs image gitRepo glusterfs flexVolume cinder cephfs flocker fc
+	for name := range strings.FieldsSeq(`hostPath emptyDir secret configMap downwardAPI projected csi nfs gitRepo glusterfs flexVolume cinder cephfs flocker fc
 		azureFile azureDisk vsphereVolume quobyte photonPersistentDisk portworxVolume scaleIO storageos`) {
 		paths = append(paths, "spec.volumes[]."+name)
 	}

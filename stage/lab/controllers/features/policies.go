@@ -10,16 +10,22 @@ func policyKinds() []Kind {
 	}
 }
 
+// server is who reads a field though no controller of a lab does.
+const server = "the server of stage/lab/apiserver, which does the same"
+
 func otherKinds() []Kind {
 	whole := func(group, name, feature string) Kind { return kind(group, "v1", name, "", reported(feature, "")) }
+	served := func(group, name, feature, test string) Kind {
+		return kind(group, "v1", name, "", also(server, test, reported(feature, "")))
+	}
 	return []Kind{
 		kind("networking.k8s.io", "v1", "Ingress", "ingress", onNodes("read by ingress controllers", "spec")),
-		whole("admissionregistration.k8s.io", "MutatingAdmissionPolicy", "policies change objects, behind the server of stage/lab/apiserver only"),
-		whole("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding", "policies change objects, behind the server of stage/lab/apiserver only"),
-		whole("admissionregistration.k8s.io", "MutatingWebhookConfiguration", "webhooks are called, behind the server of stage/lab/apiserver only"),
-		whole("admissionregistration.k8s.io", "ValidatingWebhookConfiguration", "webhooks are called, behind the server of stage/lab/apiserver only"),
-		whole("admissionregistration.k8s.io", "ValidatingAdmissionPolicy", "policies refuse objects, behind the server of stage/lab/apiserver only"),
-		whole("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding", "policies refuse objects, behind the server of stage/lab/apiserver only"),
+		served("admissionregistration.k8s.io", "MutatingAdmissionPolicy", "policies change objects", "TestMutatingPoliciesChangeObjects"),
+		served("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding", "policies change objects", "TestMutatingPoliciesChangeObjects"),
+		served("admissionregistration.k8s.io", "MutatingWebhookConfiguration", "webhooks are called", "TestWebhooksOfAManager"),
+		served("admissionregistration.k8s.io", "ValidatingWebhookConfiguration", "webhooks are called", "TestWebhooksOfAManager"),
+		served("admissionregistration.k8s.io", "ValidatingAdmissionPolicy", "policies refuse objects", "TestPoliciesDecide"),
+		served("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding", "policies refuse objects", "TestPoliciesDecide"),
 		whole("rbac.authorization.k8s.io", "Role", "who may do what: here everybody may do everything"),
 		whole("rbac.authorization.k8s.io", "RoleBinding", "who may do what: here everybody may do everything"),
 		whole("rbac.authorization.k8s.io", "ClusterRole", "who may do what: here everybody may do everything"),
@@ -34,10 +40,11 @@ func otherKinds() []Kind {
 		kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "",
 			modelled("kinds become known, with status, fields for selectors and versions", "TestADefinitionMakesItsKindsKnownAndTakesThemAway", "spec.group", "spec.names", "spec.scope",
 				"spec.versions[].name", "spec.versions[].served", "spec.versions[].storage", "spec.versions[].subresources", "spec.versions[].selectableFields", "status"),
-			reported("objects are validated, pruned and given defaults, behind the server of stage/lab/apiserver only", "spec.versions[].schema"),
-			reportedUnless("objects are converted between versions", "spec.conversion.strategy", "None"),
+			modelled("objects are pruned, given defaults and validated, by rules in CEL, too; a definition without a schema is refused", "TestDefinitionsAct", "spec.versions[].schema"),
+			reportedUnless("objects are converted between versions; definitions with several served versions are refused", "spec.conversion.strategy", "None"),
 			reported("objects are converted between versions", "spec.conversion.webhook"),
 			reportedUnless("unknown fields stay", "spec.preserveUnknownFields", "false"),
-			onNodes("columns and warnings for people, which the server of stage/lab/apiserver sends", "spec.versions[].additionalPrinterColumns", "spec.versions[].deprecated", "spec.versions[].deprecationWarning")),
+			also(server, "TestColumnsAndWarningsOfADefinition", onNodes("columns and warnings for people",
+				"spec.versions[].additionalPrinterColumns", "spec.versions[].deprecated", "spec.versions[].deprecationWarning"))),
 	}
 }

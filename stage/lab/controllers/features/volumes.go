@@ -8,6 +8,7 @@ func volumeKinds() []Kind {
 			modelled("a volume is bound to a claim, and reclaimed", "TestClaimsAreBound", "spec.capacity", "spec.accessModes", "spec.claimRef", "spec.persistentVolumeReclaimPolicy",
 				"spec.storageClassName", "spec.volumeMode"),
 			modelled("Pods go where their volumes are", "TestAClaimIsBoundWhereItsClassAllows", "spec.nodeAffinity"),
+			modelled("how many volumes a Node takes", "TestVolumesOfANodeAreCounted", "spec.csi"),
 			reported("attributes of a volume change", "spec.volumeAttributesClassName"),
 			onNodes("volumes", volumeSources()...),
 			status("TestClaimsAreBound")),
@@ -34,14 +35,14 @@ func volumeKinds() []Kind {
 func claim(at string) []Row {
 	return with(at,
 		modelled("a claim is bound to the smallest volume that fits", "TestTheSmallestVolumeIsTaken", "accessModes", "selector", "resources.requests", "volumeName", "storageClassName", "volumeMode"),
-		reported("most that a volume may have", "resources.limits"),
+		also("quotas and limits of a namespace", "TestRecordings", reported("most that a volume may have", "resources.limits")),
 		reported("a volume begins with the content of another object", "dataSource", "dataSourceRef"),
 		reported("attributes of a volume change", "volumeAttributesClassName"))
 }
 
 // volumeSources are where volumes come from: nothing but Nodes and provisioners reads that.
 func volumeSources() (paths []string) {
-	for name := range strings.FieldsSeq(`hostPath local csi nfs gcePersistentDisk awsElasticBlockStore rbd iscsi glusterfs flexVolume cinder cephfs flocker fc azureFile azureDisk
+	for name := range strings.FieldsSeq(`hostPath local nfs gcePersistentDisk awsElasticBlockStore rbd iscsi glusterfs flexVolume cinder cephfs flocker fc azureFile azureDisk
 		vsphereVolume quobyte photonPersistentDisk portworxVolume scaleIO storageos mountOptions`) {
 		paths = append(paths, "spec."+name)
 	}

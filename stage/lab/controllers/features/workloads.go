@@ -9,7 +9,7 @@ func workloadKinds() []Kind {
 		kind("apps", "v1", "ReplicaSet", "replicaset",
 			modelled("Pods are created and deleted", "TestRecordings", "spec.replicas", "spec.selector", "spec.template", "spec.minReadySeconds"), status("TestRecordings")),
 		kind("", "v1", "ReplicationController", "replicationcontroller",
-			modelled("Pods are created and deleted", "TestCovers", "spec.replicas", "spec.selector", "spec.template", "spec.minReadySeconds"), status("TestCovers")),
+			modelled("Pods are created and deleted", "TestOwnersCountTheirPods", "spec.replicas", "spec.selector", "spec.template", "spec.minReadySeconds"), status("TestOwnersCountTheirPods")),
 		kind("apps", "v1", "StatefulSet", "statefulset",
 			modelled("Pods with ordinals and claims", "TestRecordings", "spec.replicas", "spec.selector", "spec.template", "spec.volumeClaimTemplates", "spec.serviceName",
 				"spec.podManagementPolicy", "spec.minReadySeconds", "spec.ordinals", "spec.revisionHistoryLimit"),
@@ -19,24 +19,31 @@ func workloadKinds() []Kind {
 			status("TestRecordings")),
 		kind("apps", "v1", "DaemonSet", "daemonset",
 			modelled("a Pod for each Node", "TestRecordings", "spec.selector", "spec.template", "spec.updateStrategy", "spec.minReadySeconds", "spec.revisionHistoryLimit"), status("TestRecordings")),
-		kind("batch", "v1", "Job", "job", job("spec."), status("TestRecordings")),
+		kind("batch", "v1", "Job", "job", job(), otherFieldsOfJobs("spec."), status("TestRecordings")),
 		kind("batch", "v1", "CronJob", "cronjob",
 			modelled("Jobs by a schedule", "TestACronJobRunsJobsByItsSchedule", "spec.schedule", "spec.suspend", "spec.successfulJobsHistoryLimit", "spec.failedJobsHistoryLimit"),
 			modelled("missed starts", "TestMissedStarts", "spec.startingDeadlineSeconds"),
 			modelled("clocks that change", "TestSchedulesWhenClocksChange", "spec.timeZone"),
 			modelled("Jobs one after another, or beside each other", "TestACronJobHeedsItsConcurrencyPolicy", "spec.concurrencyPolicy"),
 			modelled("Jobs have the labels and annotations of the template", "TestRecordings", "spec.jobTemplate.metadata"),
-			job("spec.jobTemplate.spec."), status("TestRecordings")),
+			modelled("Jobs have the spec of the template, whose fields are those of a Job", "TestRecordings", "spec.jobTemplate.spec"),
+			otherFieldsOfJobs("spec.jobTemplate.spec."), status("TestRecordings")),
 	}
 }
 
 // job are the rows of a Job's spec.
-func job(at string) []Row {
-	return with(at,
+func job() []Row {
+	return with("spec.",
 		modelled("Pods run until enough have succeeded", "TestAJobCompletes", "parallelism", "completions", "template", "completionMode", "selector"),
 		modelled("failures count, by index too", "TestRecordings", "backoffLimit", "backoffLimitPerIndex", "maxFailedIndexes", "podFailurePolicy", "successPolicy", "podReplacementPolicy"),
 		modelled("a deadline, a pause, and an end some time after the last", "TestRecordings", "activeDeadlineSeconds", "suspend", "ttlSecondsAfterFinished"),
 		modelled("the Job of another controller is left alone", "TestJobs", "managedBy"),
+	)
+}
+
+// otherFieldsOfJobs are the fields of a Job's spec that are not modelled.
+func otherFieldsOfJobs(at string) []Row {
+	return with(at,
 		reportedUnless("the API server draws the selector from the uid", "manualSelector", "false"),
 		reported("Pods that are scheduled together", "scheduling"),
 	)

@@ -82,7 +82,6 @@
 //	have 50 requests a second, burst 100          | have no limit, with simulation.Timing,   | -
 //	                                              | too                                      |
 //
-// Not modelled: restartPolicyRules of containers, lifecycle hooks, ephemeral containers, exec,
-// eviction by the kubelet, resizing, volumes that are wrong, what else a kubelet refuses. Addresses of Pods are made of
-// their uid.
+// Addresses of Pods are derived from their uid. MISSING.md of module stage/lab lists what kubelets
+// lack.
 package kubelet

@@ -46,7 +46,7 @@ func (c *container) stopByProbe(p *probe, fails, grace time.Duration, kind strin
 	if fails >= never {
 		return stop{}
 	}
-	if own, ok := fields.Map(c.spec, kind+"Probe")["terminationGracePeriodSeconds"].(int64); ok {
+	if own, ok := fields.Value(c.spec, kind+"Probe", "terminationGracePeriodSeconds").(int64); ok {
 		grace = fields.Seconds(own)
 	}
 	return c.stopAsked(c.started.Add(fails), grace, kind)

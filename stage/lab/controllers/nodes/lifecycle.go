@@ -232,7 +232,7 @@ func (l *lifecycle) pass(c control.Call) error {
 		if err != nil {
 			return err
 		}
-		if _, excluded := fields.Map(node.Object, "metadata", "labels")["node.kubernetes.io/exclude-disruption"]; !excluded {
+		if fields.Value(node.Object, "metadata", "labels", "node.kubernetes.io/exclude-disruption") == nil {
 			ready[zoneOf(node)] = append(ready[zoneOf(node)], status == "True")
 		}
 	}

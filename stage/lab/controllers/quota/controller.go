@@ -59,7 +59,7 @@ func ResourceQuotas() reconcile.Controller {
 }
 
 func sameSpec(ch reconcile.Change) bool {
-	return object.DeepEqual(ch.Old.Object["spec"], ch.New.Object["spec"])
+	return object.DeepEqual(fields.Value(ch.Old.Object, "spec"), fields.Value(ch.New.Object, "spec"))
 }
 
 // quotasOf returns the quotas of a namespace if an object uses less than before.

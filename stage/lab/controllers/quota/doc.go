@@ -31,5 +31,4 @@
 //	                                    | workloads; others when one     |
 //	                                    | more is created                |
 //	recount each 5 minutes              | do not                         | nothing gets lost
-//	count ResourceClaims                | leave them out                 | not modelled
 package quota

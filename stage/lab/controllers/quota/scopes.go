@@ -24,7 +24,7 @@ func inScope(quota map[string]any, of schema.GroupResource, obj map[string]any) 
 }
 
 func podInScope(pod, r map[string]any) bool {
-	switch r["scopeName"] {
+	switch fields.Value(r, "scopeName") {
 	case "Terminating":
 		return hasDeadline(pod)
 	case "NotTerminating":
@@ -42,7 +42,7 @@ func podInScope(pod, r map[string]any) bool {
 }
 
 func hasDeadline(pod map[string]any) bool {
-	return fields.Map(pod, "spec")["activeDeadlineSeconds"] != nil
+	return fields.Value(pod, "spec", "activeDeadlineSeconds") != nil
 }
 
 func isBestEffort(pod map[string]any) bool {
@@ -59,7 +59,7 @@ func isBestEffort(pod map[string]any) bool {
 
 func hasPriorityClass(class string, r map[string]any) bool {
 	listed := slices.Contains(fields.Slice(r, "values"), any(class))
-	switch r["operator"] {
+	switch fields.Value(r, "operator") {
 	case "Exists":
 		return class != ""
 	case "DoesNotExist":
@@ -81,7 +81,7 @@ func crossesNamespaces(pod map[string]any) bool {
 			terms = append(terms, fields.Map(p, "podAffinityTerm"))
 		}
 		for _, t := range terms {
-			if len(fields.Slice(t, "namespaces")) > 0 || t["namespaceSelector"] != nil {
+			if len(fields.Slice(t, "namespaces")) > 0 || fields.Value(t, "namespaceSelector") != nil {
 				return true
 			}
 		}

@@ -43,7 +43,7 @@ func usageOfService(obj map[string]any) Quantities {
 		used["services.nodeports"] = pieces(int64(len(ports)))
 	case "LoadBalancer":
 		used["services.loadbalancers"] = pieces(1)
-		if allocate, ok := fields.Map(obj, "spec")["allocateLoadBalancerNodePorts"].(bool); ok && !allocate {
+		if allocate, ok := fields.Value(obj, "spec", "allocateLoadBalancerNodePorts").(bool); ok && !allocate {
 			ports = slices.DeleteFunc(ports, func(p map[string]any) bool { return fields.Int64(p, 0, "nodePort") == 0 })
 		}
 		used["services.nodeports"] = pieces(int64(len(ports)))

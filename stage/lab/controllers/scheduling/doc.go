@@ -73,10 +73,6 @@
 //
 //	kube-scheduler does                      | this does                         | why
 //	-----------------------------------------+-----------------------------------+------------------
-//	allocate devices of ResourceClaims       | leave the Pod pending, with a     | not modelled
-//	                                         | message that says so              |
-//	look at features that Nodes declare, at  | not look at them                  | not modelled yet
-//	in-tree volumes that count as CSI volumes|                                   |
 //	begin the search for victims at a random | begin with the first Node, and    | determinism
 //	Node, and take any of equal ones         | take the first of equal ones      |
 //	try Pods again after 5 minutes, and each | so only if anything has changed   | it would come to

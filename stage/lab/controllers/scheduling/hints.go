@@ -75,8 +75,7 @@ func changesNode(ch reconcile.Change) bool {
 
 func sameFields(a, b *unstructured.Unstructured, paths ...[]string) bool {
 	for _, path := range paths {
-		x, _, _ := unstructured.NestedFieldNoCopy(a.Object, path...)
-		y, _, _ := unstructured.NestedFieldNoCopy(b.Object, path...)
+		x, y := fields.Value(a.Object, path...), fields.Value(b.Object, path...)
 		if !object.DeepEqual(x, y) {
 			return false
 		}

@@ -79,7 +79,7 @@ func (n *NodeInfo) setNode(node *unstructured.Unstructured) {
 // labelsOfNode returns the labels of a Node with that of its host, which every kubelet sets.
 func labelsOfNode(node *unstructured.Unstructured) map[string]any {
 	labels := labelsOf(node)
-	if _, ok := labels[labelHostname]; ok {
+	if fields.Value(labels, labelHostname) != nil {
 		return labels
 	}
 	all := map[string]any{labelHostname: node.GetName()}

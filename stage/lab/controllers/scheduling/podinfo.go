@@ -143,7 +143,3 @@ func nominatedNode(pod *unstructured.Unstructured) string {
 	}
 	return fields.String(pod.Object, "status", "nominatedNodeName")
 }
-
-// IsPodTerminal reports whether all containers of a Pod have ended for good: its phase is Succeeded
-// or Failed. Such a Pod uses no resources of its Node.
-func IsPodTerminal(pod *unstructured.Unstructured) bool { return pods.Of(pod).IsTerminal() }

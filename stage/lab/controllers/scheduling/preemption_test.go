@@ -53,6 +53,14 @@ func TestResourceClaimsAreReported(t *testing.T) {
 	require.Contains(t, c.Message("Pod", "p", "PodScheduled"), "stagecraft does not model dynamic resource allocation")
 }
 
+// TestAnEphemeralVolumeWaitsForItsClaim: the claim is created by a controller that is not modelled.
+func TestAnEphemeralVolumeWaitsForItsClaim(t *testing.T) {
+	c := clustertest.New(t, clustertest.Options{Nodes: 1})
+	c.Load(clustertest.Pod("p", "volumes: [{name: v, ephemeral: {volumeClaimTemplate: {spec: {}}}}], "+half))
+	c.Settle()
+	require.Contains(t, c.Message("Pod", "p", "PodScheduled"), `waiting for ephemeral volume controller to create the persistentvolumeclaim "p-v"`)
+}
+
 // TestAClaimIsBoundWhereItsClassAllows: the class allows one zone, and a volume that exists has one.
 func TestAClaimIsBoundWhereItsClassAllows(t *testing.T) {
 	c := clustertest.New(t, clustertest.Options{Nodes: 3})

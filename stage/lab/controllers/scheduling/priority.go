@@ -17,14 +17,14 @@ var systemPriorities = map[string]int64{"system-cluster-critical": 2000000000, "
 func resolvedPodInfo(cache *reconcile.Cache, pod *unstructured.Unstructured) *PodInfo {
 	p := NewPodInfo(pod)
 	spec := fields.Map(pod.Object, "spec")
-	if spec["priority"] != nil {
+	if fields.Value(spec, "priority") != nil {
 		return p
 	}
 	name := fields.String(spec, "priorityClassName")
 	p.Priority = systemPriorities[name]
 	if class := priorityClassOf(cache, name); class != nil {
 		p.Priority = fields.Int64(class.Object, 0, "value")
-		if spec["preemptionPolicy"] == nil {
+		if fields.Value(spec, "preemptionPolicy") == nil {
 			p.neverPreempt = fields.String(class.Object, "preemptionPolicy") == "Never"
 		}
 	}
@@ -51,5 +51,5 @@ func priorityClassOf(cache *reconcile.Cache, name string) (found *unstructured.U
 func priorityClassIsKnown(cache *reconcile.Cache, pod *unstructured.Unstructured) (name string, known bool) {
 	spec := fields.Map(pod.Object, "spec")
 	name = fields.String(spec, "priorityClassName")
-	return name, name == "" || spec["priority"] != nil || systemPriorities[name] != 0 || priorityClassOf(cache, name) != nil
+	return name, name == "" || fields.Value(spec, "priority") != nil || systemPriorities[name] != 0 || priorityClassOf(cache, name) != nil
 }

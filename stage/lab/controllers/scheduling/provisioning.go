@@ -48,7 +48,7 @@ func canProvision(class *unstructured.Unstructured, n *NodeInfo) bool {
 // driver tells its new capacity.
 func capacitySuffices(cache *reconcile.Cache, class, claim *unstructured.Unstructured, n *NodeInfo) bool {
 	driver := cache.Get(kinds.CSIDriver, types.NamespacedName{Name: fields.String(class.Object, "provisioner")})
-	if !tellsCapacity(driver) || fields.Map(claim.Object, "spec", "resources", "requests")["storage"] == nil {
+	if !tellsCapacity(driver) || fields.Value(claim.Object, "spec", "resources", "requests", "storage") == nil {
 		return true
 	}
 	wanted := storageWanted(claim)
@@ -65,7 +65,7 @@ func tellsCapacity(driver *unstructured.Unstructured) bool {
 
 // largestVolume is the size in bytes of the largest volume that there is room for, if it is known.
 func largestVolume(capacity *unstructured.Unstructured) (size int64, known bool) {
-	limits := resources.Parse(map[string]any{"capacity": capacity.Object["capacity"], "volume": capacity.Object["maximumVolumeSize"]})
+	limits := resources.Parse(map[string]any{"capacity": fields.Value(capacity.Object, "capacity"), "volume": fields.Value(capacity.Object, "maximumVolumeSize")})
 	if size, known = limits["volume"]; known {
 		return size, true
 	}

@@ -222,7 +222,7 @@ func givesUpNomination(ch reconcile.Change) bool {
 
 // usedNode is the Node whose resources a Pod uses, "" for none.
 func usedNode(pod *unstructured.Unstructured) string {
-	if pod == nil || IsPodTerminal(pod) {
+	if pod == nil || pods.Of(pod).IsTerminal() {
 		return ""
 	}
 	return pods.Of(pod).NodeName()

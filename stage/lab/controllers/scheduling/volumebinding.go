@@ -26,9 +26,9 @@ type claimName struct {
 func claimNames(pod *unstructured.Unstructured) (names []claimName) {
 	for _, volume := range fields.Maps(pod.Object, "spec", "volumes") {
 		switch {
-		case volume["ephemeral"] != nil:
+		case fields.Value(volume, "ephemeral") != nil:
 			names = append(names, claimName{pod.GetName() + "-" + fields.String(volume, "name"), true})
-		case volume["persistentVolumeClaim"] != nil:
+		case fields.Value(volume, "persistentVolumeClaim") != nil:
 			names = append(names, claimName{fields.String(volume, "persistentVolumeClaim", "claimName"), false})
 		}
 	}

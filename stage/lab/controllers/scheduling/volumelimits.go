@@ -58,7 +58,7 @@ func volumeLimits(csiNode *unstructured.Unstructured) map[string]int64 {
 		return limits
 	}
 	for _, driver := range fields.Maps(csiNode.Object, "spec", "drivers") {
-		if allocatable := fields.Map(driver, "allocatable"); allocatable["count"] != nil {
+		if allocatable := fields.Map(driver, "allocatable"); fields.Value(allocatable, "count") != nil {
 			limits[fields.String(driver, "name")] = fields.Int64(allocatable, 0, "count")
 		}
 	}

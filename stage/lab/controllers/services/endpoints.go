@@ -117,15 +117,20 @@ func portsOf(service *unstructured.Unstructured, p pods.Pod) []any {
 	ports := []any{}
 	for _, port := range fields.Maps(service.Object, "spec", "ports") {
 		protocol := cmp.Or(fields.String(port, "protocol"), "TCP")
-		n, ok := object.ToInt64(port["targetPort"])
-		if name, named := port["targetPort"].(string); named {
+		n, ok := object.ToInt64(fields.Value(port, "targetPort"))
+		if name, named := fields.Value(port, "targetPort").(string); named {
 			n, ok = namedPort(p, name, protocol)
 		} else if !ok {
-			n, ok = object.ToInt64(port["port"])
+			n, ok = object.ToInt64(fields.Value(port, "port"))
 		}
-		if ok {
-			ports = append(ports, map[string]any{"name": fields.String(port, "name"), "port": n, "protocol": protocol})
+		if !ok {
+			continue
 		}
+		found := map[string]any{"name": fields.String(port, "name"), "port": n, "protocol": protocol}
+		if p := fields.String(port, "appProtocol"); p != "" {
+			found["appProtocol"] = p
+		}
+		ports = append(ports, found)
 	}
 	return ports
 }

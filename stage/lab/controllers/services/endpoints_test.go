@@ -22,6 +22,14 @@ func TestEndpointsListThePodsOfAService(t *testing.T) {
 	subsets, _, _ := unstructured.NestedSlice(c.Get("Endpoints", "web").Object, "subsets")
 	require.Len(t, subsets[0].(map[string]any)["addresses"], 2)
 
+	c.Patch("Service", "web", `{spec: {ports: [{port: 80, targetPort: web, name: http, appProtocol: kubernetes.io/h2c}]}}`)
+	c.Settle()
+	ports := []any{}
+	for _, s := range c.List("EndpointSlice", "kubernetes.io/service-name=web") {
+		ports = append(ports, s.Object["ports"])
+	}
+	require.Contains(t, ports, []any{map[string]any{"name": "http", "port": int64(8080), "protocol": "TCP", "appProtocol": "kubernetes.io/h2c"}})
+
 	c.Load(clustertest.Pod("guest", clustertest.SmallPod))
 	c.Patch("Pod", "guest", `{metadata: {labels: {app: web}, ownerReferences: [{apiVersion: v1, kind: Host, name: h, uid: u, controller: true}]}}`)
 	c.Settle()

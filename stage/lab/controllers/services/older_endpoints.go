@@ -166,7 +166,7 @@ func withoutEmptyNames(ports []any) []any {
 	bare := make([]any, len(ports))
 	for i, v := range ports {
 		port, _ := object.ToMap(v)
-		if port = maps.Clone(port); port["name"] == "" {
+		if port = maps.Clone(port); fields.Value(port, "name") == "" {
 			delete(port, "name")
 		}
 		bare[i] = port

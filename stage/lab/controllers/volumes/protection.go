@@ -79,7 +79,7 @@ func anyList(texts []string) []any {
 func claimInUse(c control.Call, claim *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(c.Cache.List(kinds.Pod, claim.GetNamespace()), func(pod *unstructured.Unstructured) bool {
 		return pods.Of(pod).NodeName() != "" && slices.ContainsFunc(fields.Maps(pod.Object, "spec", "volumes"), func(v map[string]any) bool {
-			return claimOf(pod, v) == claim.GetName() && (v["ephemeral"] == nil || metav1.IsControlledBy(claim, pod))
+			return claimOf(pod, v) == claim.GetName() && (fields.Value(v, "ephemeral") == nil || metav1.IsControlledBy(claim, pod))
 		})
 	})
 }
@@ -100,7 +100,7 @@ func claimsOf(pod *unstructured.Unstructured) (names []types.NamespacedName) {
 
 // claimOf returns the name of the claim of a volume, "" if it has none.
 func claimOf(pod *unstructured.Unstructured, volume map[string]any) string {
-	if volume["ephemeral"] != nil {
+	if fields.Value(volume, "ephemeral") != nil {
 		return pod.GetName() + "-" + fields.String(volume, "name")
 	}
 	return fields.String(volume, "persistentVolumeClaim", "claimName")

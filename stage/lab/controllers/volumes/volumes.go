@@ -83,7 +83,7 @@ func reconcileClaim(c control.Call, claim *unstructured.Unstructured) (reconcile
 		return reconcile.Result{}, nil
 	}
 	class := storageclass.Of(c.Cache, claim)
-	if class != nil && claim.Object["spec"] != nil && fields.Map(claim.Object, "spec")["storageClassName"] == nil {
+	if class != nil && fields.Value(claim.Object, "spec") != nil && fields.Value(claim.Object, "spec", "storageClassName") == nil {
 		_, err := c.MergePatch(claim, map[string]any{"spec": map[string]any{"storageClassName": class.GetName()}})
 		return reconcile.Result{}, err // the change of the claim brings it back
 	}
@@ -188,7 +188,7 @@ func provision(c control.Call, claim, class *unstructured.Unstructured, provisio
 	v := control.NewObject(kinds.PersistentVolume, "", "pvc-"+string(claim.GetUID()))
 	control.Metadata(v)["annotations"] = map[string]any{provisionedByKey: provisioner}
 	spec := fields.Map(claim.Object, "spec")
-	size := fields.Map(spec, "resources", "requests")["storage"]
+	size := fields.Value(spec, "resources", "requests", "storage")
 	v.Object["spec"] = map[string]any{
 		"accessModes":                   slices.Clone(fields.Slice(spec, "accessModes")),
 		"capacity":                      map[string]any{"storage": fmt.Sprint(size)},
@@ -255,7 +255,7 @@ func reconcileVolume(c control.Call, volume *unstructured.Unstructured) (reconci
 	}
 	status := control.Status{"phase": phase, "lastPhaseTransitionTime": c.Timestamp()}
 	old := fields.Map(volume.Object, "status")
-	if since, ok := old["lastPhaseTransitionTime"]; ok && fields.String(old, "phase") == phase {
+	if since := fields.Value(old, "lastPhaseTransitionTime"); since != nil && fields.String(old, "phase") == phase {
 		status["lastPhaseTransitionTime"] = since
 	}
 	return reconcile.Result{}, c.WriteStatus(volume, status)

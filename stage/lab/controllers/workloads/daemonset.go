@@ -121,8 +121,8 @@ func (r *daemonRun) readStrategy() {
 		return
 	}
 	rolling := fields.Map(r.set.Object, "spec", "updateStrategy", "rollingUpdate")
-	r.surge, _ = fields.IntOrPercent(rolling["maxSurge"], r.desired, true)
-	r.unavailable, _ = fields.IntOrPercent(rolling["maxUnavailable"], r.desired, true)
+	r.surge, _ = fields.IntOrPercent(fields.Value(rolling, "maxSurge"), r.desired, true)
+	r.unavailable, _ = fields.IntOrPercent(fields.Value(rolling, "maxUnavailable"), r.desired, true)
 	if r.surge == 0 && r.unavailable == 0 {
 		r.unavailable = 1
 	}

@@ -68,8 +68,8 @@ func readDeployment(d *unstructured.Unstructured) deploymentSpec {
 // surgeAndUnavailable returns how many Pods there may be too many, and how many may be unavailable,
 // while Pods are replaced. If both were 0, nothing could be replaced.
 func surgeAndUnavailable(rolling map[string]any, replicas int64) (surge, unavailable int64) {
-	surge, _ = fields.IntOrPercent(orDefault(rolling["maxSurge"]), replicas, true)
-	unavailable, _ = fields.IntOrPercent(orDefault(rolling["maxUnavailable"]), replicas, false)
+	surge, _ = fields.IntOrPercent(orDefault(fields.Value(rolling, "maxSurge")), replicas, true)
+	unavailable, _ = fields.IntOrPercent(orDefault(fields.Value(rolling, "maxUnavailable")), replicas, false)
 	if surge == 0 && unavailable == 0 {
 		unavailable = 1
 	}
@@ -105,7 +105,7 @@ func reconcileDeployment(c control.Call, d *unstructured.Unstructured) (reconcil
 	}
 	r := &rollout{
 		Call: c, deployment: d, spec: readDeployment(d), conditions: conditions.Of(d),
-		collisions: fields.Map(d.Object, "status")["collisionCount"],
+		collisions: fields.Value(d.Object, "status", "collisionCount"),
 	}
 	r.findReplicaSets(sets)
 	if fields.IsTerminating(d) {

@@ -49,7 +49,9 @@ func syncRevisions(c control.Call, owner *unstructured.Unstructured, hashLabel s
 		next = revisionNumber(revisions[n-1]) + 1
 	}
 	data := revisionData(owner)
-	same := lists.Filter(revisions, func(rev *unstructured.Unstructured) bool { return object.DeepEqual(rev.Object["data"], data) })
+	same := lists.Filter(revisions, func(rev *unstructured.Unstructured) bool {
+		return object.DeepEqual(fields.Value(rev.Object, "data"), data)
+	})
 	switch n := len(same); {
 	case n == 0:
 		return addRevision(c, h, owner, newRevision(owner, hashLabel, next))
@@ -126,7 +128,7 @@ func addRevision(c control.Call, h history, owner *unstructured.Unstructured, re
 		switch {
 		case !apierrors.IsAlreadyExists(err) || other == nil:
 			return h, err
-		case object.DeepEqual(other.Object["data"], rev.Object["data"]):
+		case object.DeepEqual(fields.Value(other.Object, "data"), fields.Value(rev.Object, "data")):
 			h.update = other
 			return h, nil
 		}

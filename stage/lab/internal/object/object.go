@@ -16,11 +16,19 @@ package object
 import (
 	"encoding/json"
 	"math"
+	"slices"
 )
+
+// Watch, unless it is nil, is called before each read, with the path below the map. Only tests set it,
+// before anything reads. It must be safe for concurrent use.
+var Watch func(m map[string]any, path []string)
 
 // Get returns the value at the path, or false if a key on the way is missing or what holds it is no
 // map. A key whose value is null is there.
 func Get(obj map[string]any, path ...string) (any, bool) {
+	if Watch != nil {
+		Watch(obj, slices.Clone(path)) // a copy, so that the path of the caller need not be allocated
+	}
 	var v any = obj
 	for _, key := range path {
 		var ok bool

@@ -3,9 +3,7 @@
 // kube-api-access with its token. The plugin itself is part of k8s.io/kubernetes, which a published
 // module cannot require.
 //
-// The name of the volume depends on that of the Pod, so that it is the same in each run. Not modelled:
-// the annotation kubernetes.io/enforce-mountable-secrets, with which a Pod is refused, and what mirror
-// Pods must not refer to beside a ServiceAccount.
+// The name of the volume depends on that of the Pod, so that it is the same in each run.
 package podaccounts
 
 import (

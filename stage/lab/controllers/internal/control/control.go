@@ -158,7 +158,7 @@ func (c Call) MergePatch(obj *unstructured.Unstructured, change map[string]any) 
 // WriteStatus replaces the status of an object if it differs, and does other operations of a JSON
 // patch in the same request.
 func (c Call) WriteStatus(obj *unstructured.Unstructured, status Status, others ...any) error {
-	if len(others) == 0 && object.DeepEqual(obj.Object["status"], map[string]any(status)) {
+	if len(others) == 0 && object.DeepEqual(fields.Value(obj.Object, "status"), map[string]any(status)) {
 		return nil
 	}
 	o := metav1.PatchOptions{FieldManager: c.Manager}

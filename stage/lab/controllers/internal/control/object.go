@@ -34,7 +34,7 @@ func NewGenerated(kind schema.GroupVersionKind, owner *unstructured.Unstructured
 
 // Metadata returns the metadata of an object that was made by this package, to be changed.
 func Metadata(obj *unstructured.Unstructured) map[string]any {
-	return obj.Object["metadata"].(map[string]any)
+	return fields.Map(obj.Object, "metadata")
 }
 
 // NameOf returns the name of an object.

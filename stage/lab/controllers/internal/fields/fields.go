@@ -6,14 +6,20 @@ package fields
 import (
 	"cmp"
 	"maps"
-	"strconv"
-	"strings"
+	"math"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
+
+// Value returns the value at a path, else nil. It must not be changed.
+func Value(m map[string]any, path ...string) any {
+	v, _ := object.Get(m, path...)
+	return v
+}
 
 // String returns the text at a path, else "".
 func String(m map[string]any, path ...string) string {
@@ -94,22 +100,19 @@ func Annotation(obj *unstructured.Unstructured, key string) string {
 	return String(obj.Object, "metadata", "annotations", key)
 }
 
-// IntOrPercent returns a number, or a percentage of a total, rounded up or down. It is false if v
-// is neither.
-func IntOrPercent(v any, total int64, roundUp bool) (int64, bool) {
-	if n, ok := object.ToInt64(v); ok {
-		return n, true
+// IntOrPercent returns a number, or a percentage of a total, rounded up or down, as
+// intstr.GetScaledValueFromIntOrPercent does. The error says that v is neither.
+func IntOrPercent(v any, total int64, roundUp bool) (int64, error) {
+	part := intstr.IntOrString{}
+	switch n, isNumber := object.ToInt64(v); {
+	case isNumber:
+		part = intstr.FromInt32(int32(min(max(n, math.MinInt32), math.MaxInt32)))
+	default:
+		text, _ := v.(string)
+		part = intstr.FromString(text)
 	}
-	s, _ := v.(string)
-	digits, isPercent := strings.CutSuffix(s, "%")
-	n, err := strconv.ParseInt(digits, 10, 32)
-	if err != nil || !isPercent {
-		return 0, false
-	}
-	if roundUp {
-		return (n*total + 99) / 100, true
-	}
-	return n * total / 100, true
+	scaled, err := intstr.GetScaledValueFromIntOrPercent(&part, int(total), roundUp)
+	return int64(scaled), err
 }
 
 // ByAge orders objects from the oldest to the newest, those of the same second by name.

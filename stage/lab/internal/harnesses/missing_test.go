@@ -1,0 +1,205 @@
+package harnesses_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
+)
+
+// A served is a lab behind the server.
+type served struct {
+	*labtest.Lab
+	t      *testing.T
+	config *rest.Config
+}
+
+func serve(t *testing.T, o apiserver.Options) *served {
+	lab := labtest.New(t, labtest.Options{})
+	return &served{lab, t, apiserver.Start(t, lab.Cluster(), o)}
+}
+
+// ask sends a request to the server and returns the code and the text of the answer.
+func (s *served) ask(method, path string, header http.Header) (int, string) {
+	s.t.Helper()
+	client, err := rest.HTTPClientFor(s.config)
+	require.NoError(s.t, err)
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.config.Host+path, nil)
+	require.NoError(s.t, err)
+	r.Header = header
+	answer, err := client.Do(r)
+	require.NoError(s.t, err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(s.t, err)
+	return answer.StatusCode, string(text)
+}
+
+// reports returns whether the lab reports a kind and field.
+func (s *served) reports(text string) bool {
+	for _, use := range s.NotModelled() {
+		if len(use.String()) >= len(text) && use.String()[:len(text)] == text {
+			return true
+		}
+	}
+	return false
+}
+
+const pod = `{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}]}}`
+
+// TestMissing has the rows of stage/lab/MISSING.md.
+func TestMissing(t *testing.T) {
+	for name, test := range map[string]func(*served){
+		"authorization":     missingAuthorization,
+		"aggregation":       missingAggregation,
+		"exec":              missingExec,
+		"resize":            missingResize,
+		"log":               missingLog,
+		"type-checking":     missingTypeChecking,
+		"tables":            missingTables,
+		"mountable-secrets": missingMountableSecrets,
+		"webhooks-in-labs":  missingWebhooks,
+		"declared-features": missingDeclaredFeatures,
+		"quota-of-claims":   missingQuotaOfClaims,
+		"lifecycle":         missingLifecycle,
+		"in-tree-volumes":   missingInTreeVolumes,
+	} {
+		t.Run(name, func(t *testing.T) { test(serve(t, apiserver.Options{ServiceAccounts: name == "mountable-secrets"})) })
+	}
+}
+
+func missingAuthorization(s *served) {
+	config := rest.CopyConfig(s.config)
+	config.Impersonate.UserName = "nobody"
+	client := kubernetes.NewForConfigOrDie(config)
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "delete", Resource: "secrets"}}}
+	review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(s.t.Context(), review, metav1.CreateOptions{})
+	require.NoError(s.t, err)
+	require.True(s.t, review.Status.Allowed)
+	_, err = client.CoreV1().Secrets("kube-system").List(s.t.Context(), metav1.ListOptions{})
+	require.NoError(s.t, err)
+}
+
+func missingAggregation(s *served) {
+	s.Apply(`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.x.io}, spec: {group: x.io, version: v1,
+  groupPriorityMinimum: 1, versionPriority: 1, service: {name: s, namespace: default}}}`)
+	s.Settle()
+	require.True(s.t, s.reports("APIService:"), s.NotModelled())
+}
+
+func missingExec(s *served) {
+	s.Apply(pod)
+	for _, path := range []string{"exec", "attach", "portforward", "proxy"} {
+		code, text := s.ask(http.MethodGet, "/api/v1/namespaces/default/pods/p/"+path, nil)
+		require.Equal(s.t, http.StatusBadRequest, code, path)
+		require.Contains(s.t, text, "pods/"+path+" is not served by an in-memory cluster")
+	}
+}
+
+func missingResize(s *served) {
+	s.Apply(pod)
+	for _, path := range []string{"ephemeralcontainers", "resize"} {
+		code, text := s.ask(http.MethodGet, "/api/v1/namespaces/default/pods/p/"+path, nil)
+		require.Equal(s.t, http.StatusBadRequest, code, path)
+		require.Contains(s.t, text, "pods/"+path+" is not served by an in-memory cluster")
+	}
+}
+
+func missingLog(s *served) {
+	s.Apply(pod)
+	code, text := s.ask(http.MethodGet, "/api/v1/namespaces/default/pods/p/log", nil)
+	require.Equal(s.t, http.StatusOK, code)
+	require.Empty(s.t, text)
+}
+
+func missingTypeChecking(s *served) {
+	s.Apply(`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: p}, spec: {
+  matchConstraints: {resourceRules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}]},
+  validations: [{expression: "object.spec.replicas == 'many'"}]}}`)
+	s.Advance(time.Minute)
+	status, _, err := unstructured.NestedMap(s.Get("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "p").Object, "status")
+	require.NoError(s.t, err)
+	require.NotContains(s.t, status, "typeChecking")
+}
+
+func missingTables(s *served) {
+	code, text := s.ask(http.MethodGet, "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims", http.Header{"Accept": {"application/json;as=Table;v=v1;g=meta.k8s.io"}})
+	require.Equal(s.t, http.StatusOK, code)
+	require.Contains(s.t, text, `"name":"Age"`)
+	require.NotContains(s.t, text, `"name":"State"`)
+}
+
+func missingMountableSecrets(s *served) {
+	s.Apply(`{apiVersion: v1, kind: ServiceAccount, metadata: {name: strict, namespace: default,
+  annotations: {kubernetes.io/enforce-mountable-secrets: "true"}}}`)
+	_, err := s.Cluster().Create(context.Background(), object(s.t, `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default},
+  spec: {serviceAccountName: strict, containers: [{name: c, image: i}]}}`), metav1.CreateOptions{})
+	require.ErrorContains(s.t, err, "the annotation kubernetes.io/enforce-mountable-secrets of service account strict is not modelled")
+}
+
+func missingWebhooks(s *served) {
+	lab := labtest.New(s.t, labtest.Options{})
+	lab.Apply(`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: w}, webhooks: [{name: w.x.io,
+  admissionReviewVersions: [v1], sideEffects: None,
+  clientConfig: {url: "https://127.0.0.1:1/"}, rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}]}`)
+	lab.Apply(pod) // though the webhook cannot be reached
+	lab.Settle()
+	require.True(s.t, (&served{Lab: lab}).reports("ValidatingWebhookConfiguration:"), lab.NotModelled())
+}
+
+func missingDeclaredFeatures(s *served) {
+	_, err := s.Cluster().Patch(context.Background(), nodeKind, nodeName, mergePatch, []byte(`{"status":{"declaredFeatures":["A"]}}`), metav1.PatchOptions{}, "status")
+	require.NoError(s.t, err)
+	s.Settle()
+	require.True(s.t, s.reports("Node status.declaredFeatures"), s.NotModelled())
+}
+
+func missingQuotaOfClaims(s *served) {
+	s.Apply(`{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}, spec: {hard: {gpu.deviceclass.resource.k8s.io/devices: "1"}}}`)
+	s.Settle()
+	for _, name := range []string{"a", "b"} {
+		s.Apply(`{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: ` + name + `}, spec: {devices: {requests: [{name: r,
+  exactly: {deviceClassName: gpu}}]}}}`)
+	}
+	s.Settle()
+	used, _, err := unstructured.NestedString(s.Get("v1", "ResourceQuota", "q").Object, "status", "used", "gpu.deviceclass.resource.k8s.io/devices")
+	require.NoError(s.t, err)
+	require.Equal(s.t, "0", used)
+}
+
+func missingLifecycle(s *served) {
+	s.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i,
+  lifecycle: {postStart: {exec: {command: ["false"]}}}}], volumes: [{name: v, secret: {secretName: missing}}]}}`)
+	s.WaitCurrent()
+}
+
+func missingInTreeVolumes(s *served) {
+	for _, node := range []string{"node-1", "node-2", "node-3"} {
+		s.Apply(`{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: ` + node + `,
+  annotations: {storage.alpha.kubernetes.io/migrated-plugins: kubernetes.io/aws-ebs}},
+  spec: {drivers: [{name: ebs.csi.aws.com, nodeID: n, topologyKeys: [], allocatable: {count: 0}}]}}`)
+	}
+	s.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}], volumes: [{name: v,
+  awsElasticBlockStore: {volumeID: vol-1}}]}}`)
+	s.WaitCurrent()
+}
+
+const mergePatch = types.MergePatchType
+
+var (
+	nodeKind = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
+	nodeName = types.NamespacedName{Name: "node-1"}
+)

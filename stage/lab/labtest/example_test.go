@@ -1,0 +1,54 @@
+package labtest_test
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/stagecraft-go/stagecraft/kstatus"
+	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
+)
+
+// A program is what a Lab needs outside of a test. Tests pass a *testing.T instead.
+type program struct{}
+
+func (program) Helper() {}
+
+func (program) Fatalf(format string, args ...any) {
+	fmt.Printf(format+"\n", args...)
+	os.Exit(1)
+}
+
+// A Pod of a Deployment crashes, and is made ready again.
+func ExampleLab() {
+	lab := labtest.New(program{}, labtest.Options{})
+	lab.Apply(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: web}]}
+`)
+	lab.WaitCurrent()
+	show := func() {
+		r := kstatus.Compute(lab.Get("apps/v1", "Deployment", "web"))
+		fmt.Println(r.Status, r.Message())
+	}
+	show()
+	pod := lab.List("v1", "Pod", "app=web")[0]
+	lab.Drive(pod, kstatustest.CrashLoopBackOff)
+	lab.Advance(time.Minute)
+	show()
+	lab.Drive(pod, labtest.Ready)
+	lab.Settle()
+	show()
+	// Output:
+	// Current Deployment is available. Replicas: 1
+	// InProgress Available: 0/1
+	// Current Deployment is available. Replicas: 1
+}
