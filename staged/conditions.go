@@ -33,6 +33,9 @@ func (d *decider) setConditions() {
 	d.setCondition("Paused", d.paused, reason)
 	d.setCondition("Succeeded", d.done, reason)
 	d.setCondition("Verified", d.isVerified(), d.verifiedReason())
+	if had := slices.ContainsFunc(d.Status.Conditions, func(c metav1.Condition) bool { return c.Type == "Conflict" }); had || len(d.seen.Conflicts) > 0 {
+		d.setCondition("Conflict", len(d.seen.Conflicts) > 0, reason)
+	}
 }
 
 // isVerified reports whether every result is known to be of the wanted revision.

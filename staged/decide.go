@@ -153,6 +153,7 @@ func (d *decider) run() {
 			break
 		}
 	}
+	d.noteConflicts()
 	d.listPlacements()
 	d.writeLedger()
 	d.pruneRevisions()

@@ -21,6 +21,20 @@ func (d *decider) conflict(clusters []string) string {
 	return ""
 }
 
+// noteConflicts says who else places the same objects in the same clusters. The policy that was there
+// first goes on; the newcomer is stalled.
+func (d *decider) noteConflicts() {
+	for _, c := range d.seen.Conflicts {
+		why := fmt.Sprintf("%s places the same objects in %s", c.Owner, firstOf(c.Clusters, ", "))
+		if d.explain(d.Status.ActiveStage, why); c.First {
+			d.Message += "; warning: " + why
+			continue
+		}
+		d.done = false
+		d.stall("Conflict", "%s: %s", d.Message, why)
+	}
+}
+
 // closedGate says which object of the hub a stage waits for; "" if all its gates are open.
 func (d *decider) closedGate(i int) string {
 	s := d.policy.stages[i]

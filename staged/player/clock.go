@@ -37,8 +37,10 @@ func (c *hubClock) calibrate(stored *unstructured.Unstructured, before string, s
 			at = f.Time.Time
 		}
 	}
-	if !at.IsZero() {
-		c.hub, c.local, c.trip, c.timed = at, now, now.Sub(sent), true
+	// A time in an answer is that of the server, rounded down: the latest of them is the best.
+	estimate, trip := c.hub.Add(now.Sub(c.local)), now.Sub(sent)
+	if !at.IsZero() && (!c.timed || at.After(estimate) || estimate.Sub(at) > 2*resolution+trip) {
+		c.hub, c.local, c.trip, c.timed = at, now, trip, true
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,7 +58,8 @@ func (p *Player) carryOut(ctx context.Context, name string, s *policyState, d st
 		}
 		s.events = append(s.events, events...)
 	}
-	return true, p.prune(ctx, s, d)
+	p.prune(ctx, name, s, d)
+	return true, nil
 }
 
 // writeStatus writes the status. It fails with a conflict if somebody has written the object since
@@ -126,8 +128,9 @@ func (p *Player) keep(ctx context.Context, s *policyState, d staged.Decision) er
 	return nil
 }
 
-// prune forgets the snapshots that the status that was written does not name.
-func (p *Player) prune(ctx context.Context, s *policyState, d staged.Decision) error {
+// prune forgets the snapshots that the status that was written does not name. A failure is tried again
+// with the next decision that needs other snapshots: it does not hold up the rollout.
+func (p *Player) prune(ctx context.Context, name string, s *policyState, d staged.Decision) {
 	needed := map[staged.RevisionID]bool{}
 	for _, id := range d.Keep {
 		needed[id] = true
@@ -138,15 +141,19 @@ func (p *Player) prune(ctx context.Context, s *policyState, d staged.Decision) e
 			delete(s.stored, id)
 		}
 	}
-	if p.options.Snapshots == nil || s.policy == nil {
-		return nil
+	if p.options.Snapshots == nil || s.policy == nil || len(s.stored) == 0 || slices.Equal(s.kept, d.Keep) {
+		return
 	}
-	return p.options.Snapshots.Prune(ctx, s.policy.Name(), d.Keep)
+	if err := p.options.Snapshots.Prune(ctx, s.policy.Name(), d.Keep); err != nil {
+		p.failed(name, fmt.Errorf("snapshots: %w", err))
+		return
+	}
+	s.kept = slices.Clone(d.Keep)
 }
 
 // contentOf returns the content for a placement: from memory, or from the store.
 func (p *Player) contentOf(ctx context.Context, s *policyState, want staged.Placement) (staged.Snapshot, error) {
-	if content, has := s.contents[want.Revision]; has || p.options.Snapshots == nil || want.Revision == "" {
+	if content, has := s.contents[want.Revision]; has || p.options.Snapshots == nil || want.Revision == "" || !s.can.OldRevision {
 		return content, nil
 	}
 	content, err := p.options.Snapshots.Read(ctx, s.policy.Name(), want.Revision)

@@ -280,7 +280,7 @@ func (p *Player) world(s *policyState) staged.World {
 	}
 	v.Contents = s.contents
 	w := p.transport.World(v)
-	if w.Can.Content && w.Workload.Revision == "" {
+	if s.can = w.Can; w.Can.Content && w.Workload.Revision == "" {
 		w.Workload = s.workload
 	}
 	if w.Workload.Unsettled {

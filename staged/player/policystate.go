@@ -17,6 +17,8 @@ type policyState struct {
 	meta       metav1.ObjectMeta
 	contents   map[staged.RevisionID]staged.Snapshot // of revisions that were seen
 	stored     map[staged.RevisionID]bool            // the snapshots that are in the store
+	kept       []staged.RevisionID                   // the snapshots that the store was told to keep last
+	can        staged.Capabilities
 	workload   staged.Workload
 	source     sourceState
 	recheck    time.Duration // when the source may have settled; 0: it has

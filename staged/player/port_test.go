@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
 
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/staged/application"
@@ -28,6 +29,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/player"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
+
+var bindingKind = control.GroupVersion.WithKind("Binding")
 
 var deploymentKind = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
 
@@ -45,6 +48,10 @@ type fleet struct {
 	push     func(version string)
 	agents   func()
 	old      bool // it can place an old revision
+
+	collectors map[string]*kubestellar.Collector
+	errors     []any // of the Bindings
+	mayLose    bool  // clusters may lose the workload
 }
 
 // A port is one adapter under test.
@@ -79,6 +86,7 @@ func newFleet(t *testing.T, p port, policy string) *fleet {
 			{GroupVersionKind: workStatusKind, Resource: "workstatuses", Status: true},
 			{GroupVersionKind: deploymentKind, Status: true},
 			{GroupVersionKind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}},
+			{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}},
 			{GroupVersionKind: manifestwork.Kind, Status: true},
 			{GroupVersionKind: application.Kind},
 		}})}
@@ -86,6 +94,11 @@ func newFleet(t *testing.T, p port, policy string) *fleet {
 	require.NoError(t, f.hub.Load(t.Context(), []byte(v1alpha1.CRD()+"\n---\n"+policy)))
 	f.options = player.Options{Clusters: func() map[string]map[string]string { return f.clusters }, Snapshots: player.NewStore(f.hub),
 		Workload: []player.WorkloadKind{{GroupVersionKind: deploymentKind}}}
+	f.options.Trace = func(e player.TraceEvent) {
+		if e.Err != nil && !apierrors.IsConflict(e.Err) {
+			t.Log(time.Now().Format("15:04:05"), e.Err)
+		}
+	}
 	f.push = f.applyDeployment
 	p.make(f)
 	return f
@@ -247,8 +260,15 @@ func (f *fleet) overApplications() {
 	}
 }
 
+// overHubAlone is KubeStellar without access to the space: K0.
+func (f *fleet) overHubAlone() {
+	f.overKubeStellar()
+	f.options.Space, f.options.Workload = nil, nil
+}
+
 func (f *fleet) overKubeStellar() {
-	_, spec := collectorOf(f.t, "returned.status.availableReplicas")
+	c, spec := collectorOf(f.t, "returned.status.availableReplicas")
+	f.collectors = map[string]*kubestellar.Collector{"agg": c}
 	f.put(map[string]any{"apiVersion": control.GroupVersion.String(), "kind": "StatusCollector", "metadata": map[string]any{"name": "agg"}, "spec": spec})
 	f.options.Space, f.old = f.hub, false
 	f.agents = func() {
@@ -259,7 +279,9 @@ func (f *fleet) overKubeStellar() {
 		for _, work := range f.list(manifestwork.Kind) {
 			if !told[work.GetNamespace()+"/"+work.GetName()] {
 				require.NoError(f.t, f.hub.Delete(f.t.Context(), manifestwork.Kind, types.NamespacedName{Namespace: work.GetNamespace(), Name: work.GetName()}, metav1.DeleteOptions{}))
-				f.have[work.GetNamespace()] = ""
+				if !slices.ContainsFunc(slices.Collect(maps.Keys(told)), func(key string) bool { return strings.HasPrefix(key, work.GetNamespace()+"/") }) {
+					f.have[work.GetNamespace()] = ""
+				}
 			}
 		}
 	}
@@ -280,11 +302,45 @@ func (f *fleet) kubeStellar(obj *unstructured.Unstructured, told map[string]bool
 	require.NoError(f.t, err)
 	delete(fields["metadata"].(map[string]any), "creationTimestamp")
 	f.put(fields)
+	if f.errors != nil {
+		f.setStatus(bindingKind, types.NamespacedName{Name: b.Name}, map[string]any{"errors": f.errors})
+	}
 	held := slices.ContainsFunc(b.Spec.Workload.NamespaceScope, func(c control.DownsyncClause) bool { return c.CreateOnly })
 	for _, d := range b.Spec.Destinations {
 		told[d.ClusterID+"/"+b.Name] = true
 		f.deliverKubeStellar(d.ClusterID, b.Name, web, held)
 	}
+	f.combine(b, web)
+}
+
+// combine writes the CombinedStatus of a Binding.
+func (f *fleet) combine(b *control.Binding, web *unstructured.Unstructured) {
+	in := kubestellar.Input{Binding: b, Object: web, Resource: "deployments", Collectors: f.collectors, Reports: map[string]kubestellar.Report{}}
+	for _, d := range b.Spec.Destinations {
+		if f.have[d.ClusterID] != "" {
+			in.Reports[d.ClusterID] = kubestellar.Report{Status: map[string]any{"availableReplicas": f.ready(d.ClusterID)}}
+		}
+	}
+	status, has := kubestellar.Combine(kubestellar.Upstream, in)
+	if !has {
+		return
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(status)
+	require.NoError(f.t, err)
+	delete(fields["metadata"].(map[string]any), "creationTimestamp")
+	delete(fields["metadata"].(map[string]any), "ownerReferences")
+	obj := &unstructured.Unstructured{Object: fields}
+	old, err := f.hub.Get(f.t.Context(), obj.GroupVersionKind(), types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()})
+	if apierrors.IsNotFound(err) {
+		_, err = f.hub.Create(f.t.Context(), obj, metav1.CreateOptions{})
+		require.NoError(f.t, err)
+		return
+	}
+	require.NoError(f.t, err)
+	next := old.DeepCopy()
+	next.Object["results"] = fields["results"]
+	_, err = f.hub.Update(f.t.Context(), next, metav1.UpdateOptions{})
+	require.NoError(f.t, err)
 }
 
 func (f *fleet) deliverKubeStellar(cluster, binding string, web *unstructured.Unstructured, held bool) {
@@ -318,7 +374,7 @@ func (f *fleet) run(seconds int) {
 		before := maps.Clone(f.have)
 		f.agents()
 		for c, version := range before {
-			require.False(f.t, version != "" && f.have[c] == "", "%s loses the workload", c)
+			require.False(f.t, !f.mayLose && version != "" && f.have[c] == "", "%s loses the workload", c)
 		}
 		time.Sleep(500 * time.Millisecond)
 		synctest.Wait()
@@ -446,4 +502,8 @@ func TestABAOverAllPorts(t *testing.T) {
 			require.Len(t, f.status().Revisions, 2)
 		})
 	})
+}
+
+func yamlInto(text string, obj *unstructured.Unstructured) error {
+	return yaml.Unmarshal([]byte(text), &obj.Object)
 }
