@@ -48,6 +48,8 @@
 //
 //   - [github.com/stagecraft-go/stagecraft/staged]: StagedBindingPolicies, decided purely and
 //     explained
+//   - [github.com/stagecraft-go/stagecraft/staged/fleet]: what a rollout and a transport tell each
+//     other
 //   - [github.com/stagecraft-go/stagecraft/staged/bindingpolicy]: places the workload through
 //     KubeStellar
 //   - [github.com/stagecraft-go/stagecraft/staged/manifestwork] and

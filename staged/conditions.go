@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -43,7 +44,7 @@ func (d *decider) isVerified() bool {
 	if !d.seen.Can.Content || len(d.seen.Conflicts) > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(d.policy.stages, func(s *stage) bool { return d.policy.requires(s.Name) == EvidenceNone })
+	return !slices.ContainsFunc(d.policy.stages, func(s *stage) bool { return d.policy.requires(s.Name) == fleet.EvidenceNone })
 }
 
 func (d *decider) verifiedReason() string {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -50,7 +51,7 @@ func (d *decider) closedGate(i int) string {
 		case object == nil:
 			return "waits for " + name + ", which does not exist"
 		case !d.isOfThisRevision(i, object):
-			return fmt.Sprintf("waits for %s of %s: the one that exists does not name the revision, and is older than its delivery", name, d.revisionName(RevisionID(d.Status.Wanted)))
+			return fmt.Sprintf("waits for %s of %s: the one that exists does not name the revision, and is older than its delivery", name, d.revisionName(fleet.RevisionID(d.Status.Wanted)))
 		}
 		if f := evaluate(s.gates[n], map[string]any{"object": object}); f.Satisfaction != Satisfied {
 			if f.reason == "" {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -30,7 +31,7 @@ func (d *decider) readLedger() {
 }
 
 // readCluster brings the record of one cluster up to date.
-func (d *decider) readCluster(c *Cluster) {
+func (d *decider) readCluster(c *fleet.Cluster) {
 	rec, known := d.ledger[c.Name]
 	if c.Labels == nil && d.clusters != nil && !d.isHeld(c.Name) {
 		return
@@ -193,7 +194,7 @@ func (d *decider) mayGoBack(cluster string) bool {
 }
 
 // fulfill records that the clusters of a stage are good with the revision that they have.
-func (d *decider) fulfill(i int, evidence Evidence) {
+func (d *decider) fulfill(i int, evidence fleet.Evidence) {
 	rec := &d.Status.Stages[i]
 	rec.FulfilledWith = d.Status.Wanted
 	for _, name := range d.turnOf(i) {

@@ -17,6 +17,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/player"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -53,14 +54,14 @@ type Transport struct {
 	hub     transport.Transport
 	options Options
 	apps    map[string]*unstructured.Unstructured // by name
-	sources map[staged.RevisionID]map[string]any  // that were seen
+	sources map[fleet.RevisionID]map[string]any   // that were seen
 }
 
 var _ player.Transport = (*Transport)(nil)
 
 // New returns a Transport that has seen nothing yet.
 func New(hub transport.Transport, o Options) *Transport {
-	return &Transport{hub: hub, options: o, apps: map[string]*unstructured.Unstructured{}, sources: map[staged.RevisionID]map[string]any{}}
+	return &Transport{hub: hub, options: o, apps: map[string]*unstructured.Unstructured{}, sources: map[fleet.RevisionID]map[string]any{}}
 }
 
 // Kinds returns the kind of Applications.
@@ -96,8 +97,8 @@ func wanted(v player.View) (map[string]any, error) {
 }
 
 // identify returns the revision of a source.
-func (t *Transport) identify(source map[string]any) staged.RevisionID {
-	id, err := staged.Identify([]*unstructured.Unstructured{contentOf(source)})
+func (t *Transport) identify(source map[string]any) fleet.RevisionID {
+	id, err := fleet.Identify([]*unstructured.Unstructured{contentOf(source)})
 	if err != nil || source == nil {
 		return ""
 	}
@@ -112,25 +113,25 @@ func contentOf(source map[string]any) *unstructured.Unstructured {
 }
 
 // World returns what Applications say of the clusters of a policy.
-func (t *Transport) World(v player.View) staged.World {
-	w := staged.World{Meta: v.Meta, Now: v.Now, Collectors: t.options.Collectors, Can: staged.Capabilities{
-		Inventory: true, Content: true, OldRevision: true, ByName: true, Best: staged.EvidenceExact, Kind: "Application", Bound: "Application"}}
+func (t *Transport) World(v player.View) fleet.World {
+	w := fleet.World{Meta: v.Meta, Now: v.Now, Collectors: t.options.Collectors, Can: fleet.Capabilities{
+		Inventory: true, Content: true, OldRevision: true, ByName: true, Best: fleet.EvidenceExact, Kind: "Application", Bound: "Application"}}
 	clause := control.DownsyncClause{Group: Kind.Group, Version: Kind.Version, Resource: "applications", Namespace: t.options.Namespace, Name: v.Policy.Name()}
 	for _, c := range v.Policy.Definition().Spec.Downsync {
 		clause.StatusCollectors = append(clause.StatusCollectors, c.StatusCollectors...)
 	}
-	placements := map[string]*staged.Placement{}
+	placements := map[string]*fleet.Placement{}
 	labels := t.options.Clusters()
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		w.Clusters = append(w.Clusters, t.cluster(v, name, labels[name], clause, placements))
 	}
-	w.Workload.Objects = []*staged.WorkloadObject{{Clause: clause}}
+	w.Workload.Objects = []*fleet.Object{{Clause: clause}}
 	source, err := wanted(v)
 	if err != nil {
-		w.Placements = append(w.Placements, staged.Placement{Name: v.Policy.Name(), Errors: []string{err.Error()}})
+		w.Placements = append(w.Placements, fleet.Placement{Name: v.Policy.Name(), Errors: []string{err.Error()}})
 	}
 	if w.Workload.Revision = t.identify(source); w.Workload.Revision != "" {
-		v.Contents[w.Workload.Revision], _ = staged.NewSnapshot([]*unstructured.Unstructured{contentOf(source)})
+		v.Contents[w.Workload.Revision], _ = fleet.NewSnapshot([]*unstructured.Unstructured{contentOf(source)})
 	}
 	for _, name := range slices.Sorted(maps.Keys(placements)) {
 		placements[name].Clusters = placements[name].Has
@@ -140,8 +141,8 @@ func (t *Transport) World(v player.View) staged.World {
 }
 
 // cluster returns what the Application of a cluster says.
-func (t *Transport) cluster(v player.View, name string, labels map[string]string, clause control.DownsyncClause, placements map[string]*staged.Placement) staged.Cluster {
-	c := staged.Cluster{Name: name, Labels: labels}
+func (t *Transport) cluster(v player.View, name string, labels map[string]string, clause control.DownsyncClause, placements map[string]*fleet.Placement) fleet.Cluster {
+	c := fleet.Cluster{Name: name, Labels: labels}
 	app := t.apps[t.options.Name(name)]
 	if app == nil {
 		return c
@@ -151,7 +152,7 @@ func (t *Transport) cluster(v player.View, name string, labels map[string]string
 	if placement := app.GetAnnotations()[placementAnnotation]; placement != "" {
 		p := placements[placement]
 		if p == nil {
-			p = &staged.Placement{Name: placement, Ready: true, Open: true, Same: true}
+			p = &fleet.Placement{Name: placement, Ready: true, Open: true, Same: true}
 			placements[placement] = p
 		}
 		p.Has, p.Revision, p.Version = append(p.Has, name), id, max(p.Version, versionOf(app))
@@ -167,17 +168,17 @@ func (t *Transport) cluster(v player.View, name string, labels map[string]string
 	c.Applied = id
 	status := map[string]any{"health": text(app, "status", "health", "status"), "sync": text(app, "status", "sync", "status"),
 		"revision": text(app, "status", "sync", "revision"), "message": text(app, "status", "health", "message")}
-	ref := staged.ObjectRef{Group: clause.Group, Resource: clause.Resource, Namespace: clause.Namespace, Name: clause.Name}
-	c.Reports = []staged.Report{{Object: ref, Revision: id, Evidence: staged.EvidenceExact, Status: status}}
+	ref := fleet.ObjectRef{Group: clause.Group, Resource: clause.Resource, Namespace: clause.Namespace, Name: clause.Name}
+	c.Reports = []fleet.Report{{Object: ref, Revision: id, Evidence: fleet.EvidenceExact, Status: status}}
 	return c
 }
 
 // appliedBefore returns the revision that the ledger has for a cluster: a new source that was not
 // synced yet changes nothing there.
-func appliedBefore(v player.View, cluster string) staged.RevisionID {
+func appliedBefore(v player.View, cluster string) fleet.RevisionID {
 	for _, c := range v.Status.Cohorts {
 		if slices.Contains(c.Clusters, cluster) {
-			return staged.RevisionID(c.Applied)
+			return fleet.RevisionID(c.Applied)
 		}
 	}
 	return ""
@@ -204,11 +205,11 @@ func ownedBySet(app *unstructured.Unstructured) string {
 }
 
 // Differs reports whether an Application of the placement has another source.
-func (t *Transport) Differs(_ player.View, p staged.Placement) bool {
+func (t *Transport) Differs(_ player.View, p fleet.Placement) bool {
 	return slices.ContainsFunc(p.Clusters, func(c string) bool { return t.differs(p, c) })
 }
 
-func (t *Transport) differs(p staged.Placement, cluster string) bool {
+func (t *Transport) differs(p fleet.Placement, cluster string) bool {
 	app := t.apps[t.options.Name(cluster)]
 	if app == nil {
 		return false
@@ -218,7 +219,7 @@ func (t *Transport) differs(p staged.Placement, cluster string) bool {
 }
 
 // Place patches the sources of the Applications that differ.
-func (t *Transport) Place(ctx context.Context, _ player.View, p staged.Placement, content staged.Snapshot) (events []staged.Event, err error) {
+func (t *Transport) Place(ctx context.Context, _ player.View, p fleet.Placement, content fleet.Snapshot) (events []staged.Event, err error) {
 	source := t.sources[p.Revision]
 	if len(content.Objects) == 1 {
 		source, _, _ = unstructured.NestedMap(content.Objects[0].Object, "spec", "source")

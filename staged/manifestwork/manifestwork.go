@@ -19,6 +19,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/player"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -83,15 +84,15 @@ func (t *Transport) Observe(kind schema.GroupVersionKind, obj *unstructured.Unst
 }
 
 // World returns what ManifestWorks say of the clusters of a policy.
-func (t *Transport) World(v player.View) staged.World {
-	w := staged.World{Meta: v.Meta, Now: v.Now, Collectors: t.options.Collectors, Can: staged.Capabilities{
-		Inventory: true, Content: true, OldRevision: true, ByName: true, Best: staged.EvidenceExact, Kind: "ManifestWork", Bound: "ManifestWork"}}
+func (t *Transport) World(v player.View) fleet.World {
+	w := fleet.World{Meta: v.Meta, Now: v.Now, Collectors: t.options.Collectors, Can: fleet.Capabilities{
+		Inventory: true, Content: true, OldRevision: true, ByName: true, Best: fleet.EvidenceExact, Kind: "ManifestWork", Bound: "ManifestWork"}}
 	labels := t.options.Clusters()
 	names := map[string]bool{}
 	for name := range labels {
 		names[name] = true
 	}
-	placements := map[string]*staged.Placement{}
+	placements := map[string]*fleet.Placement{}
 	for key, work := range t.works {
 		if work.GetLabels()[policyLabel] == v.Policy.Name() && key.Name == workName(v) {
 			names[key.Namespace] = true
@@ -110,11 +111,11 @@ func (t *Transport) World(v player.View) staged.World {
 }
 
 // addTo adds a ManifestWork to the placement that it belongs to.
-func addTo(placements map[string]*staged.Placement, work *unstructured.Unstructured) {
+func addTo(placements map[string]*fleet.Placement, work *unstructured.Unstructured) {
 	name := work.GetLabels()[placementLabel]
 	p := placements[name]
 	if p == nil {
-		p = &staged.Placement{Name: name, Ready: true, Open: true, Same: true}
+		p = &fleet.Placement{Name: name, Ready: true, Open: true, Same: true}
 		placements[name] = p
 	}
 	p.Has = append(p.Has, work.GetNamespace())
@@ -128,8 +129,8 @@ func addTo(placements map[string]*staged.Placement, work *unstructured.Unstructu
 }
 
 // cluster returns what is known of one cluster.
-func (t *Transport) cluster(v player.View, name string, labels map[string]string) staged.Cluster {
-	c := staged.Cluster{Name: name, Labels: labels}
+func (t *Transport) cluster(v player.View, name string, labels map[string]string) fleet.Cluster {
+	c := fleet.Cluster{Name: name, Labels: labels}
 	work := t.works[types.NamespacedName{Namespace: name, Name: workName(v)}]
 	if work == nil {
 		return c
@@ -152,10 +153,10 @@ func (t *Transport) cluster(v player.View, name string, labels map[string]string
 
 // appliedBefore returns the revision that the ledger has for a cluster: a new order that was not
 // applied yet changes nothing there.
-func appliedBefore(v player.View, cluster string) staged.RevisionID {
+func appliedBefore(v player.View, cluster string) fleet.RevisionID {
 	for _, c := range v.Status.Cohorts {
 		if slices.Contains(c.Clusters, cluster) {
-			return staged.RevisionID(c.Applied)
+			return fleet.RevisionID(c.Applied)
 		}
 	}
 	return ""
@@ -163,13 +164,13 @@ func appliedBefore(v player.View, cluster string) staged.RevisionID {
 
 // reportsOf reads the feedback of each manifest. It is of the revision if the condition next to it,
 // which was read from the same object, says so; else it is nobody's.
-func reportsOf(work *unstructured.Unstructured, applied staged.RevisionID) (all []staged.Report) {
+func reportsOf(work *unstructured.Unstructured, applied fleet.RevisionID) (all []fleet.Report) {
 	manifests, _, _ := unstructured.NestedSlice(work.Object, "status", "resourceStatus", "manifests")
 	for _, m := range manifests {
 		fields, _ := m.(map[string]any)
-		ref := staged.ObjectRef{Group: text(fields, "resourceMeta", "group"), Resource: text(fields, "resourceMeta", "resource"),
+		ref := fleet.ObjectRef{Group: text(fields, "resourceMeta", "group"), Resource: text(fields, "resourceMeta", "resource"),
 			Namespace: text(fields, "resourceMeta", "namespace"), Name: text(fields, "resourceMeta", "name")}
-		r := staged.Report{Object: ref, Status: map[string]any{}}
+		r := fleet.Report{Object: ref, Status: map[string]any{}}
 		values, _, _ := unstructured.NestedSlice(fields, "statusFeedback", "values")
 		for _, value := range values {
 			if f, ok := value.(map[string]any); ok {
@@ -178,7 +179,7 @@ func reportsOf(work *unstructured.Unstructured, applied staged.RevisionID) (all 
 		}
 		for _, c := range conditionsOf(fields, "conditions") {
 			if c["type"] == revisionShown && c["status"] == "True" && strings.Contains(fmt.Sprint(c["message"]), string(applied)) && applied != "" {
-				r.Revision, r.Evidence = applied, staged.EvidenceExact
+				r.Revision, r.Evidence = applied, fleet.EvidenceExact
 			}
 		}
 		all = append(all, r)
@@ -198,11 +199,11 @@ func fieldValue(f map[string]any) any {
 }
 
 // Differs reports whether a ManifestWork of the placement has another content, label or version.
-func (t *Transport) Differs(v player.View, p staged.Placement) bool {
+func (t *Transport) Differs(v player.View, p fleet.Placement) bool {
 	return slices.ContainsFunc(p.Clusters, func(c string) bool { return t.differs(v, p, c) })
 }
 
-func (t *Transport) differs(v player.View, p staged.Placement, cluster string) bool {
+func (t *Transport) differs(v player.View, p fleet.Placement, cluster string) bool {
 	work := t.works[types.NamespacedName{Namespace: cluster, Name: workName(v)}]
 	return work == nil || work.GetDeletionTimestamp() == nil && (revisionOf(work) != p.Revision || work.GetLabels()[placementLabel] != p.Name || isProbed(work) != "")
 }
@@ -232,7 +233,7 @@ func isProbed(work *unstructured.Unstructured) string {
 }
 
 // Place writes the ManifestWorks that differ.
-func (t *Transport) Place(ctx context.Context, v player.View, p staged.Placement, content staged.Snapshot) (events []staged.Event, err error) {
+func (t *Transport) Place(ctx context.Context, v player.View, p fleet.Placement, content fleet.Snapshot) (events []staged.Event, err error) {
 	if content.Revision != p.Revision {
 		return nil, fmt.Errorf("the content of %s is not known", p.Revision)
 	}
@@ -294,7 +295,7 @@ func (t *Transport) write(ctx context.Context, old, want *unstructured.Unstructu
 }
 
 // manifest returns the ManifestWork of a cluster.
-func (t *Transport) manifest(v player.View, p staged.Placement, key types.NamespacedName, content staged.Snapshot) *unstructured.Unstructured {
+func (t *Transport) manifest(v player.View, p fleet.Placement, key types.NamespacedName, content fleet.Snapshot) *unstructured.Unstructured {
 	var manifests, configs []any
 	for _, obj := range content.Objects {
 		copied := obj.DeepCopy()
@@ -318,7 +319,7 @@ func (t *Transport) manifest(v player.View, p staged.Placement, key types.Namesp
 }
 
 // config asks for the feedback of an object, and for the condition that says of which revision it is.
-func (t *Transport) config(obj *unstructured.Unstructured, id staged.RevisionID) map[string]any {
+func (t *Transport) config(obj *unstructured.Unstructured, id fleet.RevisionID) map[string]any {
 	gvk := obj.GroupVersionKind()
 	guess, _ := meta.UnsafeGuessKindToResource(gvk)
 	var paths []any
@@ -363,8 +364,8 @@ func versionOf(work *unstructured.Unstructured) int64 {
 	return n
 }
 
-func revisionOf(work *unstructured.Unstructured) staged.RevisionID {
-	return staged.RevisionID(work.GetAnnotations()[v1alpha1.RevisionAnnotation])
+func revisionOf(work *unstructured.Unstructured) fleet.RevisionID {
+	return fleet.RevisionID(work.GetAnnotations()[v1alpha1.RevisionAnnotation])
 }
 
 func conditionsOf(fields map[string]any, path ...string) (all []map[string]any) {

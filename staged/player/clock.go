@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 )
 
 // A hubClock knows the time of the hub from the answers to writes. A hub that puts no times into its
@@ -45,13 +45,13 @@ func (c *hubClock) calibrate(stored *unstructured.Unstructured, before string, s
 }
 
 // now returns the time of the hub.
-func (c *hubClock) now() staged.Instant {
+func (c *hubClock) now() fleet.Instant {
 	now := time.Now()
 	if !c.timed {
-		return staged.Instant{Time: now, Known: c.answered}
+		return fleet.Instant{Time: now, Known: c.answered}
 	}
 	since := now.Sub(c.local)
-	i := staged.Instant{Time: c.hub.Add(since), Error: resolution + c.trip + time.Duration(since.Hours()*float64(driftPerHour))}
+	i := fleet.Instant{Time: c.hub.Add(since), Error: resolution + c.trip + time.Duration(since.Hours()*float64(driftPerHour))}
 	i.Known = i.Error <= largestError
 	return i
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -20,7 +21,7 @@ import (
 // whether it tried to write anything.
 func (p *Player) carryOut(ctx context.Context, name string, s *policyState, d staged.Decision) (changed bool, err error) {
 	v := s.view(p.now())
-	var stale []staged.Placement
+	var stale []fleet.Placement
 	if s.policy != nil {
 		for _, want := range d.Place {
 			if p.transport.Differs(v, want) {
@@ -131,7 +132,7 @@ func (p *Player) keep(ctx context.Context, s *policyState, d staged.Decision) er
 // prune forgets the snapshots that the status that was written does not name. A failure is tried again
 // with the next decision that needs other snapshots: it does not hold up the rollout.
 func (p *Player) prune(ctx context.Context, name string, s *policyState, d staged.Decision) {
-	needed := map[staged.RevisionID]bool{}
+	needed := map[fleet.RevisionID]bool{}
 	for _, id := range d.Keep {
 		needed[id] = true
 	}
@@ -152,7 +153,7 @@ func (p *Player) prune(ctx context.Context, name string, s *policyState, d stage
 }
 
 // contentOf returns the content for a placement: from memory, or from the store.
-func (p *Player) contentOf(ctx context.Context, s *policyState, want staged.Placement) (staged.Snapshot, error) {
+func (p *Player) contentOf(ctx context.Context, s *policyState, want fleet.Placement) (fleet.Snapshot, error) {
 	if content, has := s.contents[want.Revision]; has || p.options.Snapshots == nil || want.Revision == "" || !s.can.OldRevision {
 		return content, nil
 	}

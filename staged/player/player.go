@@ -19,6 +19,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -214,7 +215,7 @@ func (p *Player) observePolicy(e watchEvent) {
 		return
 	}
 	if s == nil || s.uid != object.UID {
-		s = &policyState{uid: object.UID, contents: map[staged.RevisionID]staged.Snapshot{}, stored: map[staged.RevisionID]bool{}}
+		s = &policyState{uid: object.UID, contents: map[fleet.RevisionID]fleet.Snapshot{}, stored: map[fleet.RevisionID]bool{}}
 		p.policies[name] = s
 	}
 	if s.generation != object.Generation {
@@ -273,7 +274,7 @@ func (p *Player) decision(s *policyState) staged.Decision {
 }
 
 // world returns what is known around a policy, with the workload as the hub holds it.
-func (p *Player) world(s *policyState) staged.World {
+func (p *Player) world(s *policyState) fleet.World {
 	v := s.view(p.now())
 	if p.source != nil {
 		s.workload = p.source.workload(v, s)
@@ -290,7 +291,7 @@ func (p *Player) world(s *policyState) staged.World {
 }
 
 // now returns the time of the hub.
-func (p *Player) now() staged.Instant { return p.clock.now() }
+func (p *Player) now() fleet.Instant { return p.clock.now() }
 
 // execute carries out a decision, and returns when to decide again; the zero time means never.
 func (p *Player) execute(ctx context.Context, name string, s *policyState, d staged.Decision) (at time.Time) {
