@@ -40,14 +40,16 @@ func (d *decider) noteConflicts() {
 func (d *decider) closedGate(i int) string {
 	s := d.policy.stages[i]
 	for n, gate := range s.Gates {
-		var object map[string]any
+		object, read := map[string]any(nil), false
 		for _, g := range d.seen.Gates {
 			if g.Stage == s.Name && g.Name == gate.Name {
-				object = g.Object
+				object, read = g.Object, true
 			}
 		}
 		name := fmt.Sprintf("gate %q: %s %s", gate.Name, gate.Kind, strings.TrimPrefix(gate.Namespace+"/"+gate.ObjectName, "/"))
 		switch {
+		case !read:
+			return "waits for " + name + ", and nobody reads objects of this kind"
 		case object == nil:
 			return "waits for " + name + ", which does not exist"
 		case !d.isOfThisRevision(i, object):

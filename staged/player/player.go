@@ -45,6 +45,11 @@ type Options struct {
 	// Workload are the kinds of workload objects on the hub. They are read where the Transport knows
 	// content.
 	Workload []WorkloadKind
+	// Approvals reads StageApprovals: see v1alpha1.ApprovalCRD. Nil: only annotations approve.
+	Approvals transport.Reader
+	// Gates are the kinds of objects on the hub that stages may name as gates. A gate of another kind
+	// never opens, and the message says so.
+	Gates []schema.GroupVersionKind
 	// Snapshots stores the content of revisions, so that a Transport that can place an old revision
 	// still can after a restart. Nil: only those are known that were seen since the start.
 	Snapshots Store
@@ -83,6 +88,7 @@ type Player struct {
 	options   Options
 	transport Transport
 	source    *source // nil: nobody asks for content
+	answers   *answers
 	readers   map[schema.GroupVersionKind]transport.Reader
 	clock     hubClock
 	policies  map[string]*policyState // by the name of the StagedBindingPolicy
@@ -93,7 +99,7 @@ type Player struct {
 // New returns a Player that is ready to run.
 func New(hub transport.Transport, o Options) *Player {
 	o.RetryAfter = cmp.Or(o.RetryAfter, time.Second)
-	p := &Player{hub: hub, options: o, transport: o.Transport, policies: map[string]*policyState{}, unsynced: map[schema.GroupVersionKind]bool{}}
+	p := &Player{hub: hub, options: o, transport: o.Transport, answers: newAnswers(o.Gates), policies: map[string]*policyState{}, unsynced: map[schema.GroupVersionKind]bool{}}
 	if p.transport == nil {
 		p.transport = newKubeStellar(hub, &p.options)
 	}
@@ -103,6 +109,12 @@ func New(hub transport.Transport, o Options) *Player {
 		for _, k := range o.Workload {
 			p.readers[k.GroupVersionKind] = hub
 		}
+	}
+	if o.Approvals != nil {
+		p.readers[approvalKind] = o.Approvals
+	}
+	for _, kind := range o.Gates {
+		p.readers[kind] = hub
 	}
 	for kind := range p.readers {
 		p.unsynced[kind] = true
@@ -169,6 +181,11 @@ func (p *Player) observe(e watchEvent) {
 		p.observePolicy(e)
 	default:
 		if p.source != nil && p.source.observe(e) {
+			p.wake("")
+		}
+		if concerns, err := p.answers.observe(e); err != nil {
+			p.failed("", err)
+		} else if concerns {
 			p.wake("")
 		}
 		concerns, err := p.transport.Observe(e.kind, e.obj, e.deleted)
@@ -281,6 +298,7 @@ func (p *Player) world(s *policyState) fleet.World {
 	}
 	v.Contents = s.contents
 	w := p.transport.World(v)
+	p.answers.show(v, &w)
 	if s.can = w.Can; w.Can.Content && w.Workload.Revision == "" {
 		w.Workload = s.workload
 	}

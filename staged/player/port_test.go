@@ -30,6 +30,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
+var jobKind = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
+
 var bindingKind = control.GroupVersion.WithKind("Binding")
 
 var deploymentKind = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
@@ -87,6 +89,7 @@ func newFleet(t *testing.T, p port, policy string) *fleet {
 			{GroupVersionKind: deploymentKind, Status: true},
 			{GroupVersionKind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}},
 			{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}},
+			{GroupVersionKind: jobKind, Status: true},
 			{GroupVersionKind: manifestwork.Kind, Status: true},
 			{GroupVersionKind: application.Kind},
 		}})}

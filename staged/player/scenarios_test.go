@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -307,6 +308,49 @@ func TestObjectsAppliedOneByOneAreOneRevision(t *testing.T) {
 			f.run(60)
 			require.Equal(t, versions("24", "24"), f.have, f.message())
 			require.Len(t, f.status().Revisions, 2)
+		})
+	}, withSpace)
+}
+
+// A10: with approvals: Objects only StageApprovals count; one that rejects fails the stage. A gate is an
+// object of the hub that is true and of this revision.
+func TestStageApprovalsAndGates(t *testing.T) {
+	policy := strings.Replace(portPolicy, "updates: Staged", "updates: Staged\n  approvals: Objects", 1)
+	policy = strings.Replace(policy, "condition: num('sum') == size(destinations)}", "condition: num('sum') == size(destinations), approval: {after: true}, gates: [{name: job, apiVersion: batch/v1, kind: Job, namespace: shop, objectName: check, condition: object.status.succeeded == 1}]}", 1)
+	job := func(version, revision string) map[string]any {
+		return map[string]any{"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{"namespace": "shop", "name": "check", "annotations": map[string]any{v1alpha1.RevisionAnnotation: revision}},
+			"spec": map[string]any{"x": version}, "status": map[string]any{"succeeded": int64(1)}}
+	}
+	scenario(t, policy, func(t *testing.T, f *fleet) {
+		require.NoError(t, f.hub.Load(t.Context(), []byte(v1alpha1.ApprovalCRD())))
+		f.options.Approvals, f.options.Gates = f.hub, []schema.GroupVersionKind{jobKind}
+		answer := func(decision string) {
+			ticket := f.record("dev").Awaiting.Ticket
+			f.put(map[string]any{"apiVersion": v1alpha1.GroupVersion.String(), "kind": v1alpha1.ApprovalKind, "metadata": map[string]any{"name": "a" + ticket[len(ticket)-8:]},
+				"spec": map[string]any{"policy": "s", "stage": "dev", "gate": "after", "ticket": ticket, "decision": decision, "by": "jane", "reason": "it smells"}})
+		}
+		f.put(job("old", "r0-0"))
+		f.push("1")
+		f.play(func() {
+			f.run(20)
+			f.annotate(v1alpha1.ApprovalPrefix+"after.dev", f.record("dev").Awaiting.Ticket+" editor")
+			f.run(5)
+			require.Contains(t, f.message(), "waits for a StageApproval", "an editor cannot approve")
+			answer("Approve")
+			f.run(5)
+			require.Contains(t, f.message(), "does not name the revision", "last week's Job opens nothing")
+			require.NoError(t, f.hub.Delete(t.Context(), jobKind, types.NamespacedName{Namespace: "shop", Name: "check"}, metav1.DeleteOptions{}))
+			f.run(2)
+			require.Contains(t, f.message(), "which does not exist")
+			f.put(job("new", f.status().Revisions[0].Name))
+			f.run(20)
+			require.True(t, f.holds("Succeeded"), f.message())
+			f.push("2")
+			f.run(20)
+			answer("Reject")
+			f.run(5)
+			require.Equal(t, v1alpha1.Failed, f.phase("dev"), f.message())
+			require.Contains(t, f.message(), "rejected by jane: it smells")
 		})
 	}, withSpace)
 }
