@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stagecraft-go/stagecraft/internal/printable"
 	"github.com/stagecraft-go/stagecraft/staged/fleet"
@@ -118,6 +119,9 @@ func (d *decider) annotated(rec *v1alpha1.StageStatus, gate, ticket string) (who
 		rec.Awaiting = &v1alpha1.Awaiting{Gate: gate, Ticket: ticket, Since: d.meta.ResourceVersion}
 	case value == "" && !rec.Awaiting.Clear && rec.Awaiting.Since != d.meta.ResourceVersion:
 		rec.Awaiting = &v1alpha1.Awaiting{Gate: gate, Ticket: ticket, Since: rec.Awaiting.Since, Clear: true}
+	}
+	if value == "" && !rec.Awaiting.Clear && d.policy.requires(rec.Name) == fleet.EvidenceNone {
+		d.recheckAt(d.now.Add(time.Second)) // to see that the annotation is absent
 	}
 	switch {
 	case value == "":

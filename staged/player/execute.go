@@ -88,6 +88,7 @@ func (p *Player) writeStatus(ctx context.Context, name string, s *policyState, d
 	s.status, s.ours = d.Status, true
 	if version := stored.GetResourceVersion(); version != s.version { // an equal version: nothing changed, no watch event follows
 		s.version, s.written = version, version
+		s.meta.ResourceVersion, s.meta.Annotations = version, stored.GetAnnotations()
 	}
 	return nil
 }
