@@ -21,7 +21,6 @@ var moreNames = map[string]struct {
 	"stage/v1alpha1":  {33, "is the API of kwok, type by type"},
 	"staged/v1alpha1": {65, "is the API of the StagedBindingPolicy, type by type"},
 	"staged":          {46, "issue 35 writes it again, and has to come down to 30"},
-	"kstatus":         {34, "issue 36 writes it again, and has to come down to 30"},
 	"stage/lab/hunt":  {42, "issue 41 writes it again"},
 }
 
