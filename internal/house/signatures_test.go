@@ -23,7 +23,7 @@ import (
 func TestSignaturesAreUsable(t *testing.T) {
 	for _, dir := range published(t) {
 		packages := exported(t, dir)
-		imports := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(packages[path].Export) })
+		imports := importerOf(t, dir)
 		for _, path := range slices.Sorted(maps.Keys(packages)) {
 			if p := packages[path]; p.DepOnly || p.Name == "main" || isInternal(path) {
 				continue
@@ -42,6 +42,21 @@ type compiled struct {
 	ImportPath, Name, Export, Dir string
 	DepOnly                       bool
 	GoFiles, Deps                 []string
+}
+
+var importers = map[string]types.Importer{}
+
+// importerOf returns an importer of what the compiler wrote about the packages of a module. Tests share it,
+// as it keeps what it has read; they do not run in parallel.
+func importerOf(t *testing.T, dir string) types.Importer {
+	if importers[dir] == nil {
+		importers[dir] = newImporter(exported(t, dir))
+	}
+	return importers[dir]
+}
+
+func newImporter(packages map[string]compiled) types.Importer {
+	return importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(packages[path].Export) })
 }
 
 // exported returns the packages of a module and all that they import, with the files that the

@@ -97,7 +97,8 @@ fitted: delay quantiles (p50 1m0s, p90 1m0s): duration 0s from spec.delay.durati
 // TestAFieldOfTheDelayThatIsReadTwiceIsFound has the diagram read the minimum, too.
 func TestAFieldOfTheDelayThatIsReadTwiceIsFound(t *testing.T) {
 	x := newTrial(t, "minimum-read-twice.patch", nil)
-	read := stageReads(t, exportedIn(t, ".", x.flags(), "./stage/diagram"), x)
+	packages := exportedIn(t, ".", x.flags(), "./stage/diagram")
+	read := stageReads(t, packages, newImporter(packages), x)
 	require.True(t, slices.ContainsFunc(read["stage/diagram"], func(r string) bool { return strings.HasPrefix(r, "StageDelay.MinimumMilliseconds ") }))
 }
 

@@ -102,7 +102,7 @@ func appendList(b []byte, list []any) (_ []byte, err error) {
 }
 
 func appendText(b []byte, s string) ([]byte, error) {
-	if !IsPlain(s) {
+	if !isPlain(s) {
 		return appendOther(b, s)
 	}
 	b = append(b, '"')
@@ -110,8 +110,8 @@ func appendText(b []byte, s string) ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// IsPlain reports whether JSON writes s unchanged, between quotes.
-func IsPlain(s string) bool {
+// isPlain reports whether JSON writes s unchanged, between quotes.
+func isPlain(s string) bool {
 	for i := range len(s) {
 		if !plain[s[i]] {
 			return false

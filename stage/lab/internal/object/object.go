@@ -81,7 +81,7 @@ func Map(obj map[string]any, path ...string) (map[string]any, bool) {
 // Slice returns the list at the path, not a copy; a list of another Go type is converted.
 func Slice(obj map[string]any, path ...string) ([]any, bool) {
 	v, _ := Get(obj, path...)
-	return ToSlice(v)
+	return toSlice(v)
 }
 
 // Strings returns the list of strings at the path, or false if an element is not a string.
@@ -105,7 +105,7 @@ func Strings(obj map[string]any, path ...string) ([]string, bool) {
 
 // ToInt64 returns v as an int64 if it is a number whose value an int64 holds exactly.
 func ToInt64(v any) (int64, bool) {
-	switch n := Number(v).(type) {
+	switch n := number(v).(type) {
 	case int64:
 		return n, true
 	case float64:
@@ -131,8 +131,8 @@ func ToMap(v any) (map[string]any, bool) {
 	return nil, false
 }
 
-// ToSlice returns v if it is a list.
-func ToSlice(v any) ([]any, bool) {
+// toSlice returns v if it is a list.
+func toSlice(v any) ([]any, bool) {
 	switch s := v.(type) {
 	case []any:
 		return s, true
@@ -152,9 +152,9 @@ func anys[T any](s []T) []any {
 	return out
 }
 
-// Number returns the number v as an int64 if it is an integer that an int64 can hold, else as a
+// number returns the number v as an int64 if it is an integer that an int64 can hold, else as a
 // float64. It returns nil if v is not a number. A float64 stays a float64.
-func Number(v any) any {
+func number(v any) any {
 	switch n := v.(type) {
 	case int64, float64:
 		return v

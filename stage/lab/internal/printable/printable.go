@@ -16,15 +16,13 @@ const Longest = 1 << 10
 // Text returns s with characters that are not printable escaped as in Go, such as \n and \x1b, and
 // cut after [Longest] bytes. Spaces, backslashes and all graphic characters stay, so a printable
 // text is unchanged.
-func Text(s string) string { return upTo(s, Longest) }
-
-func upTo(s string, longest int) string {
-	if len(s) <= longest && !strings.ContainsFunc(s, unfit) {
+func Text(s string) string {
+	if len(s) <= Longest && !strings.ContainsFunc(s, unfit) {
 		return s
 	}
 	var b strings.Builder
 	for i, r := range s {
-		if i >= longest {
+		if i >= Longest {
 			fmt.Fprintf(&b, "… (%d bytes)", len(s))
 			break
 		}
@@ -32,9 +30,6 @@ func upTo(s string, longest int) string {
 	}
 	return b.String()
 }
-
-// Line returns s like [Text], but whole.
-func Line(s string) string { return upTo(s, len(s)) }
 
 // Error returns the text of an error, as [Text] does.
 func Error(err error) string { return Text(err.Error()) }

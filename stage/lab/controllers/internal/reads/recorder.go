@@ -35,13 +35,14 @@ type place struct {
 // A recorder notes which fields were read: by kind and path, with the function of a controller that read
 // it, or "".
 type recorder struct {
-	mu     sync.Mutex
-	places map[uintptr]place
-	seen   map[kind]map[string]string
+	mu      sync.Mutex
+	places  map[uintptr]place
+	objects map[kind]int // how many were seen first
+	seen    map[kind]map[string]string
 }
 
 func newRecorder() *recorder {
-	return &recorder{places: map[uintptr]place{}, seen: map[kind]map[string]string{}}
+	return &recorder{places: map[uintptr]place{}, objects: map[kind]int{}, seen: map[kind]map[string]string{}}
 }
 
 // of returns the reads of a kind.
@@ -49,6 +50,13 @@ func (r *recorder) of(k features.Kind) map[string]string {
 	apiVersion, name := schema.GroupVersionKind(k.GroupVersionKind).ToAPIVersionAndKind()
 	return r.seen[kind{apiVersion, name}]
 }
+
+// The recorder knows the maps of the first allOf objects of each kind, and then those of one in
+// oneOf, because this takes most of the time. It always knows reads with a path from the root.
+const (
+	allOf = 2_000
+	oneOf = 20
+)
 
 // mostPlaces bounds the memory of the recorder. The recorder finds maps again when their object is
 // read next.
@@ -66,6 +74,9 @@ func (r *recorder) read(m map[string]any, path []string) {
 		return
 	}
 	field := strings.TrimPrefix(at.path+"."+strings.Join(path, "."), ".")
+	if at.held != nil {
+		r.addNew(at.kind, field, valueAt(m, path))
+	}
 	switch root, _, _ := strings.Cut(field, "."); root {
 	case "", "metadata", "kind", "apiVersion":
 		return
@@ -87,15 +98,40 @@ func (r *recorder) placeOf(m map[string]any) (place, bool) {
 	}
 	apiVersion, _ := m["apiVersion"].(string)
 	name, _ := m["kind"].(string)
-	if apiVersion == "" || name == "" {
-		return place{}, false
+	if _, isObject := m["metadata"].(map[string]any); !isObject || apiVersion == "" || name == "" {
+		return place{}, false // a reference to an object has no metadata
 	}
 	if len(r.places) > mostPlaces {
 		clear(r.places)
 	}
 	k := kind{apiVersion, name}
-	r.add(k, "", m)
+	if r.objects[k]++; r.objects[k] <= allOf || r.objects[k]%oneOf == 0 {
+		r.add(k, "", m)
+		return r.places[address(m)], true
+	}
 	return place{kind: k}, true
+}
+
+// valueAt returns what a path leads to, nil if nothing.
+func valueAt(m map[string]any, path []string) any {
+	var v any = m
+	for _, key := range path {
+		within, _ := v.(map[string]any)
+		v = within[key]
+	}
+	return v
+}
+
+// addNew adds what was read if it was set after its object was first seen: a controller fills objects in
+// before it creates them.
+func (r *recorder) addNew(k kind, path string, v any) {
+	m, _ := v.(map[string]any)
+	if list, ok := v.([]any); ok && len(list) > 0 {
+		m, _ = list[0].(map[string]any)
+	}
+	if _, known := r.places[address(m)]; !known && len(m) > 0 {
+		r.add(k, path, v)
+	}
 }
 
 func address(m map[string]any) uintptr { return reflect.ValueOf(m).Pointer() }
