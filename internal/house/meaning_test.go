@@ -28,7 +28,8 @@ var deciding = map[string]bool{
 	"internal/expression": true, // the expressions of all parts
 }
 
-// decidedElsewhere are the fields of a StageSpec that are no part of a selector, a delay or a weight.
+// decidedElsewhere are the fields of a StageSpec that are not part of a selector, a delay or a
+// weight.
 var decidedElsewhere = []string{"ResourceRef", "Next", "Steps", "ImmediateNextStage"}
 
 // mayRead are the fields that other packages read, and why. A field without a dot is its name in JSON, in
@@ -57,7 +58,7 @@ func TestOnePackageDecidesWhatAStageMeans(t *testing.T) {
 	}
 }
 
-// stageReads returns what the packages of a module read of the fields, by package: the field and the
+// stageReads returns the reads of fields in the packages of a module, by package: the field and the
 // place. It leaves out the packages that decide and the package of the types.
 func stageReads(t *testing.T, packages map[string]compiled, imports types.Importer, x trial) map[string][]string {
 	t.Helper()

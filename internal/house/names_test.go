@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// maxNames is how many exported names a public package has at most, constants counted. Methods and fields
-// are not counted.
+// maxNames is the largest number of exported names of a public package, including constants.
+// Methods and fields are not counted.
 const maxNames = 30
 
 // moreNames are the packages that have more, and why.

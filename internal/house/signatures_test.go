@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSignaturesAreUsable holds that no exported signature of a public package mentions a type of
-// an internal package: users could neither name nor make it.
+// TestSignaturesAreUsable checks that no exported signature of a public package mentions a type of
+// an internal package. Users could neither name nor create such a type.
 func TestSignaturesAreUsable(t *testing.T) {
 	for _, dir := range published(t) {
 		packages := exported(t, dir)
@@ -92,7 +92,7 @@ var exports = struct {
 	of map[string]map[string]compiled
 }{of: map[string]map[string]compiled{}}
 
-// isInternal tells whether a package is an internal one of ours.
+// isInternal reports whether a package is an internal package of this repository.
 func isInternal(path string) bool {
 	return strings.HasPrefix(path, module) && slices.Contains(strings.Split(path, "/"), "internal")
 }
@@ -113,8 +113,8 @@ func mentions(pkg *types.Package) []string {
 	return faults
 }
 
-// A signature walks what a user of an exported name can reach without naming anything else that is
-// exported.
+// A signature walks the types that a user of an exported name can reach without another exported
+// name.
 type signature struct {
 	pkg   *types.Package
 	seen  map[types.Type]bool

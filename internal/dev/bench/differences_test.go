@@ -93,7 +93,7 @@ var differences = []difference{
 		object:  pod, spec: `selector: {}, delay: {durationMilliseconds: 3000, durationFrom: {cel: {expression: "self.spec.nope"}}}`,
 	},
 	{
-		name: "patches, then deletes, for delete beside patches", aspects: []string{"effects"},
+		name: "patches, then deletes, if a Stage has both", aspects: []string{"effects"},
 		applies: func(s situation) bool {
 			spec := s.of().Spec
 			n := spec.Next
@@ -203,7 +203,7 @@ var elsewhere = map[string]string{
 	"Delete of a missing object fails":                  "controller",
 	"deletes a Pod again that is about to go":           "controller",
 	"drops an effect on conflict":                       "controller",
-	"a loop of Stages without delay runs for ever":      "controller",
+	"a loop of Stages without delay never ends":         "controller",
 }
 
 const pod = `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: ns, generation: 2, finalizers: [a, b],

@@ -17,12 +17,13 @@
 //
 // # The table
 //
-// FEATURES.md in stage/lab is generated from [Kinds]. A test in stage/lab/internal/oracle walks the
-// Go types of Kubernetes and fails for a field without a row, so that no new field is forgotten.
-// Another test checks that the tests named by rows exist.
+// stage/lab/FEATURES.md is generated from [Kinds]. A test in stage/lab/internal/oracle walks the Go
+// types of Kubernetes and fails for a field without a row. The tests of controllers compare the
+// table with the fields that the controllers read. A field that is read must be Modelled or have a
+// reader in [Row.Also]. The field of a row with a test in their package must be read.
 //
-// Fields that only Nodes read ([OnNodes]) are neither modelled nor reported, because containers do
-// not run here. Package kubelet uses some of them; these are Modelled.
+// Fields that only Nodes act on ([OnNodes]) are neither modelled nor reported, because containers
+// do not run here. Package kubelet uses some of them; these are Modelled.
 //
 // # Concurrency
 //

@@ -44,7 +44,7 @@ func otherKinds() []Kind {
 			reportedUnless("objects are converted between versions; definitions with several served versions are refused", "spec.conversion.strategy", "None"),
 			reported("objects are converted between versions", "spec.conversion.webhook"),
 			reportedUnless("unknown fields stay", "spec.preserveUnknownFields", "false"),
-			also(server, "TestColumnsAndWarningsOfADefinition", onNodes("columns and warnings for users",
-				"spec.versions[].additionalPrinterColumns", "spec.versions[].deprecated", "spec.versions[].deprecationWarning"))),
+			modelled("columns of tables and warnings, which the server of stage/lab/apiserver sends", "TestColumnsAndWarningsOfADefinition",
+				"spec.versions[].additionalPrinterColumns", "spec.versions[].deprecated", "spec.versions[].deprecationWarning")),
 	}
 }

@@ -43,7 +43,7 @@ func (u Use) String() string {
 	if u.Count > 1 {
 		objects = fmt.Sprintf("%d objects, first", u.Count)
 	}
-	return fmt.Sprintf("%s: not modelled: %s (%s %s)", field, u.Feature, objects, strings.TrimPrefix(u.First.String(), "/"))
+	return fmt.Sprintf("%s: not modelled: %s (%s %s)", field, u.Feature+u.also(), objects, strings.TrimPrefix(u.First.String(), "/"))
 }
 
 // A Report collects uses.

@@ -87,6 +87,11 @@ func (w *walk) fields(at string, of reflect.Type) {
 	}
 }
 
+// hasBelow reports whether there are rows for fields below one.
+func (w *walk) hasBelow(path string) bool {
+	return slices.ContainsFunc(keys(w.rows), func(row string) bool { return strings.HasPrefix(row, path+".") })
+}
+
 // field walks one field: it has a row, or its own fields have.
 func (w *walk) field(path string, of reflect.Type) {
 	for of.Kind() == reflect.Pointer {
@@ -94,15 +99,15 @@ func (w *walk) field(path string, of reflect.Type) {
 	}
 	if w.rows[path] {
 		w.met[path] = true
-		if path == "status" && of.Kind() == reflect.Struct { // some of its fields may have rows of their own
-			(&walk{rows: w.rows, met: w.met}).fields("status.", of)
+		if w.hasBelow(path) && of.Kind() == reflect.Struct { // some of its fields have rows of their own
+			(&walk{rows: w.rows, met: w.met}).fields(path+".", of)
 		}
 		return
 	}
 	if of.Kind() == reflect.Slice {
 		of, path = of.Elem(), path+"[]"
 	}
-	hasMore := slices.ContainsFunc(keys(w.rows), func(row string) bool { return strings.HasPrefix(row, path+".") })
+	hasMore := w.hasBelow(path)
 	if of.Kind() != reflect.Struct || !hasMore {
 		if path != "status" {
 			w.missing = append(w.missing, path)
