@@ -38,8 +38,9 @@ type known struct {
 	held   map[string]any // so that no other map gets its address
 }
 
-// A recorder notes which fields were read: by kind and path, with the function of a controller that read
-// it. That is "" for other readers, and for a map with several places, of which one is meant.
+// A recorder records which fields were read: by kind and path, with the function of a controller
+// that read the field. The function is "" for other readers. It is also "" for a map with several
+// places, because the reader means only one of them.
 type recorder struct {
 	mu      sync.Mutex
 	maps    map[uintptr]known
