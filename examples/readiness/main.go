@@ -7,12 +7,13 @@
 //	go run ./examples/readiness -honor-no-wait web.yaml
 //	go run ./examples/readiness -o json web.yaml db.yaml
 //
-// The exit code is 0 if all objects are Current, 1 if one is not, and 2 if the flags or the input
-// are wrong or there is no object. The sound objects of a faulty input are judged too. If the input has the children of an object, such as the Pods of
-// a Deployment, they count too.
+// The exit code is 0 if all objects are Current, and 1 if an object is not. It is 2 if the flags or
+// the input are wrong, or if the input has no object. The program also prints the status of the
+// sound objects of a faulty input. If the input has the children of an object, such as the Pods of
+// a Deployment, they also count.
 //
-// This file shows how to use package kstatus. The other files have what a command needs besides:
-// text.go reads YAML and JSON, read.go the objects in them, reader.go looks up objects among these,
+// This file shows how to use package kstatus. The other files have the rest of the command: text.go
+// reads YAML and JSON, read.go reads the objects in them, reader.go finds an object among these,
 // and print.go prints the result.
 package main
 
