@@ -2,14 +2,14 @@ package kstatus
 
 import "github.com/stagecraft-go/stagecraft/internal/object"
 
-// NoWait is our annotation that says, with the value "disabled", that nobody shall wait for an
+// noWait is our annotation that says, with the value "disabled", that nobody shall wait for an
 // object. See [Rules.HonorNoWait].
-const NoWait = "stagecraft-go.github.io/wait"
+const noWait = "stagecraft-go.github.io/wait"
 
 // noWaitAnnotations are the annotations by which other tools and ours are told not to wait for an
 // object, with the value that says so.
 var noWaitAnnotations = [...]struct{ key, value string }{
-	{NoWait, "disabled"},
+	{noWait, "disabled"},
 	{"action.timoni.sh/wait", "disabled"},
 	{"argocd.argoproj.io/ignore-healthcheck", "true"},
 	{"kapp.k14s.io/disable-wait", ""},

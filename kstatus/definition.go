@@ -118,7 +118,7 @@ func (d *definition) reported(o *Object, own *Result) (Result, bool) {
 	if d.readyColumn && own.Status == Current && !o.hasCondition("Ready") {
 		return conditionMissing("Ready").on(BasisConvention), true
 	}
-	if own.Basis != BasisGuess || len(o.status) == 0 {
+	if own.Basis != BasisGuess || len(o.status) == 0 || own.path == "status.conditions" {
 		return Result{}, false
 	}
 	r := inProgress("StatusUnclear", unclearMessage, "status").on(BasisGuess)

@@ -35,12 +35,13 @@
 //
 //   - [Compute]: the better rules, now.
 //   - [Rules.Compute]: any rules, at any time. Standard().Compute(obj, now) is exactly upstream.
+//     [Rules.ComputeTyped] is the same for Go types.
 //   - [Rules.Inspect]: also with the children of the object and the definition of its kind, which it
 //     looks up.
 //
 // [Compute] is not upstream's function of this name, which calls about half of the objects in
 // progress Current that ACCURACY.md lists: the name that is found first gives the answer that is
-// right more often. [FromTyped] converts Go types such as *appsv1.Deployment.
+// right more often.
 //
 // Your own rules come before those of a profile:
 //
@@ -82,7 +83,7 @@
 //	upstream does                                              | we do                                    | test
 //	-----------------------------------------------------------+------------------------------------------+------------------------------
 //	fails on or ignores numbers that are not int64 or int      | read them, and json.Number, and digits   | TestTolerance/numbers
-//	fails on a generation that is null or no integer           | take it for missing                      | TestTolerance/generation
+//	fails on a generation that is null or no integer           | take it for missing, see Result.Skipped  | TestTolerance/generation
 //	fails on a deletionTimestamp that is null                  | take it for missing                      | TestTolerance/null
 //	fails on a deletionTimestamp that is no string             | the object is Terminating                | TestTolerance/deletion
 //	fails on a condition whose status is a bool                | it is True or False                      | TestTolerance/bool

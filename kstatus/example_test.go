@@ -97,9 +97,9 @@ func ExampleRules_Augment() {
 	// Reconciling True LessUpdated 2026-01-01T12:00:00Z
 }
 
-func ExampleAggregate() {
-	fmt.Println(kstatus.Aggregate(kstatus.Current, kstatus.Current, kstatus.InProgress))
-	fmt.Println(kstatus.Aggregate(kstatus.Current, kstatus.Current, kstatus.InProgress, kstatus.Failed))
+func ExampleStatus_Aggregate() {
+	fmt.Println(kstatus.Current.Aggregate(kstatus.Current, kstatus.InProgress))
+	fmt.Println(kstatus.Current.Aggregate(kstatus.Current, kstatus.InProgress, kstatus.Failed))
 	// Output:
 	// InProgress
 	// Failed

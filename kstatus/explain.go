@@ -22,12 +22,12 @@ type Explanation struct {
 // Kind.group.
 type Step struct {
 	Rule    string
-	Seen    []Seen
+	Seen    []seen // the fields that the rule read; the value of a missing field is nil
 	Decided bool
 }
 
-// Seen is a field that a rule read. The value of a missing field is nil.
-type Seen struct {
+// A seen is an element of [Step].Seen. It is an alias, so that its fields stand in the documentation.
+type seen = struct {
 	Path  string
 	Value any
 }
@@ -121,7 +121,7 @@ func shown(v any) any {
 }
 
 // A trace records what one rule reads.
-type trace struct{ seen []Seen }
+type trace struct{ seen []seen }
 
 func (t *trace) record(path string, v any) {
 	for _, s := range t.seen {
@@ -129,5 +129,5 @@ func (t *trace) record(path string, v any) {
 			return
 		}
 	}
-	t.seen = append(t.seen, Seen{path, object.DeepCopy(v)})
+	t.seen = append(t.seen, seen{path, object.DeepCopy(v)})
 }

@@ -30,7 +30,8 @@ var extended = (&Rules{
 //   - An object without a status is InProgress, unless its kind never has one. If the kind is not
 //     known, it is Current after five minutes.
 //   - An observedGeneration may also be a string of digits. Only one that is older than the
-//     generation blocks. Conditions about an older generation are not believed.
+//     generation blocks. Conditions about an older generation are not believed. Of several conditions
+//     of one type the worst counts, whatever their order.
 //   - The rules for built-in kinds look at more fields: containers that cannot start, load
 //     balancers without an address, paused and failed rollouts. Jobs are waited for (see
 //     [Rules.WaitForJobs]).
@@ -47,9 +48,10 @@ var extended = (&Rules{
 //     What does not get better by trying again is Terminal.
 //
 // ACCURACY.md has the scores against the opinions of other projects, and on kinds that have no rules
-// of their own: there about one verdict in five is another than its controllers mean, one in ten
-// Current too early. Give such kinds a rule (package celrule). extended_scores_test.go gives
-// the reason for each difference from the older test cases of Argo CD.
+// of their own: there about one verdict in six is another than its controllers mean, one in twenty
+// Current too early. [Result].Basis says which verdicts are more certain. Give such kinds a rule
+// (packages celrule and argolua). extended_scores_test.go gives the reason for each difference from
+// the older test cases of Argo CD.
 func Extended() *Rules { return extended }
 
 // extendedBefore are the general rules that come before those for the kind.

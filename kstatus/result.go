@@ -12,8 +12,9 @@ import (
 // only when it is asked for, so that computing a result allocates nothing.
 type Result struct {
 	Status Status
-	// Reason is one CamelCase word; "" for Current in the standard profile. A reason or phase of the
-	// object is as the object has it, so it may be any text: [Result.String] prints it safely.
+	// Reason is one CamelCase word; "" for Current in the standard profile. The reason of a condition is
+	// as the object has it, so it may be any text: [Result.String] prints it safely. A phase begins with
+	// a capital here.
 	Reason string
 
 	// Suspended: someone paused the object on purpose. The status is Current, and nothing happens

@@ -83,7 +83,7 @@ func TestAggregate(t *testing.T) {
 		"a failure is worse than unknown": {kstatus.Current, []kstatus.Status{kstatus.Unknown, kstatus.Failed}, kstatus.Failed},
 	}
 	for name, c := range cases {
-		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, kstatus.Aggregate(c.desired, c.of...)) })
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, c.desired.Aggregate(c.of...)) })
 	}
 }
 
@@ -102,16 +102,17 @@ func TestTypedObjects(t *testing.T) {
 	w := &widgetObject{}
 	w.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Young"}}
 	kind := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
-	obj, err := kstatus.FromTyped(w, kind)
+	r, err := kstatus.Standard().ComputeTyped(w, kind, now)
 	require.NoError(t, err)
-	require.Equal(t, "InProgress Young", kstatus.Standard().Compute(obj, now).String())
+	require.Equal(t, "InProgress Young", r.String())
 
 	seen := func(o kstatus.Object) (kstatus.Result, bool) {
 		return kstatus.Current.Because("", o.Group()+" "+o.Kind()), true
 	}
-	r := kstatus.Standard().With(map[schema.GroupKind]kstatus.Rule{kind.GroupKind(): seen}).Compute(obj, now)
+	r, err = kstatus.Standard().With(map[schema.GroupKind]kstatus.Rule{kind.GroupKind(): seen}).ComputeTyped(w, kind, now)
+	require.NoError(t, err)
 	require.Equal(t, "example.com Widget", r.Message())
 
-	_, err = kstatus.FromTyped(nil, kind)
+	_, err = kstatus.Standard().ComputeTyped(nil, kind, now)
 	require.Error(t, err)
 }

@@ -93,8 +93,8 @@ func (c *Compiler) ValueFrom(f *v1alpha1.ExpressionFrom, want ...*types.Type) (f
 }
 
 // Read evaluates the expression on an object: to the result of a CEL expression, or to the first
-// output of a jq program that is not null, if there is one and the program does not fail, as in
-// kwok.
+// output of a jq program that is not null. It is not called if the program fails or has no such
+// output, as in kwok.
 func (f ValueFrom) Read(s *Scope) (any, Language, error) {
 	switch {
 	case f.cel != nil:

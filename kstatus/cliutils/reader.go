@@ -29,6 +29,11 @@ type Options struct {
 	// the message of the failure.
 	TerminalOnly bool
 
+	// Basis is the least basis on which an object is Current; on a weaker one, such as a guess, it is
+	// InProgress. 0: any. With a HoldOn, that ends when the object is so old; 0: never.
+	Basis  kstatus.Basis
+	HoldOn time.Duration
+
 	Now func() time.Time // the time of verdicts; nil: time.Now
 }
 

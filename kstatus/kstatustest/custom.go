@@ -108,7 +108,9 @@ func (d *draft) unsure(kind schema.GroupKind) error {
 		own = true
 		for _, c := range d.custom() {
 			prefix := fmt.Sprintf(`status.conditions[type="%v"]`, c["type"])
-			read = read || slices.ContainsFunc(step.Seen, func(s kstatus.Seen) bool { return strings.HasPrefix(s.Path, prefix) })
+			for _, s := range step.Seen {
+				read = read || strings.HasPrefix(s.Path, prefix)
+			}
 		}
 	}
 	if own && !read {

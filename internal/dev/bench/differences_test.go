@@ -16,8 +16,8 @@ import (
 type difference struct {
 	name    string   // the first column of the row
 	aspects []string // in which it shows
-	// applies recognises it, in a case and what kwok makes of the case. It sees our side only to
-	// check that we do what the second column says.
+	// applies reports whether a case shows the difference, from the case and kwok's result for it.
+	// It sees our side only to check that we do what the second column says.
 	applies func(situation) bool
 	// object and spec (of a Stage for it) surely produce it.
 	object, spec string
@@ -29,8 +29,7 @@ type situation struct {
 	mismatch
 	Case
 	kwokSays Outcome
-	// explained reports whether some difference applies to another disagreement, where one hides
-	// it.
+	// explained reports whether some difference applies to another disagreement that hides this one.
 	explained func(situation) bool
 }
 

@@ -7,10 +7,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// bases are what verdicts rest on, the best first.
+// bases are the possible bases of verdicts, the best first.
 var bases = []kstatus.Basis{kstatus.BasisKind, kstatus.BasisConvention, kstatus.BasisWords, kstatus.BasisGuess}
 
-// A basisScore counts verdicts by what they rest on; 0 is all of them.
+// A basisScore counts verdicts by their basis; 0 counts all of them.
 type basisScore map[kstatus.Basis]*currentScore
 
 // A currentScore also counts the verdicts that are Current.
@@ -59,15 +59,12 @@ var builtInGroups = map[string]bool{
 }
 
 // basisText returns the tables by basis, arguable cases not counted.
-func basisText(dir string) (string, error) {
+func basisText(rows []*scoreRow) string {
 	var b strings.Builder
 	b.WriteString("\n### What verdicts rest on\n\n" + basisNote + "\n\n" +
 		"| cases | basis | verdicts | exact | falsely Current | of the verdicts Current |\n|---|---|---|---|---|---|\n")
 	for _, t := range basisTables {
-		s, err := t.score(dir)
-		if err != nil {
-			return "", err
-		}
+		s := t.score(rows)
 		for _, basis := range append(bases, 0) {
 			if c := s[basis]; c != nil {
 				fmt.Fprintf(&b, "| %s | %s | %d | %s | %d (%s) | %s of %d |\n", t.title, basisName(basis), c.total,
@@ -75,7 +72,7 @@ func basisText(dir string) (string, error) {
 			}
 		}
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 const basisNote = "Without arguable cases. The fifth column counts against all verdicts of the basis, the sixth against those that\nare Current."
@@ -87,27 +84,20 @@ func basisName(b kstatus.Basis) string {
 	return b.String()
 }
 
-func (t basisTable) score(dir string) (basisScore, error) {
+// score counts the verdicts of the rows of files.
+func (t basisTable) score(rows []*scoreRow) basisScore {
 	out := basisScore{}
-	for _, file := range healthFiles {
-		cases, err := readHealth(dir, file)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range profiles {
-			if p.suite != t.suite {
+	for _, r := range rows {
+		for i, verdicts := range r.verdicts {
+			if profiles[i].suite != t.suite {
 				continue
 			}
-			verdicts, err := p.judge(cases)
-			if err != nil {
-				return nil, err
-			}
 			for _, v := range verdicts {
-				if !v.deleted && v.Arguable == "" && t.counted(file, v.healthCase) {
+				if !v.deleted && v.Arguable == "" && t.counted(healthFile{r.dir, r.name}, v.healthCase) {
 					out.add(v)
 				}
 			}
 		}
 	}
-	return out, nil
+	return out
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // accuracyTables returns the tables of kstatus/ACCURACY.md: the scores without and with arguable
-// cases, those with one source left out, and the cases that are falsely Current. It returns "" if
-// no case is at hand.
+// cases, the scores with one source left out, and the cases that are falsely Current. It returns ""
+// without cases.
 func accuracyTables(dir string) (string, error) {
 	rows, err := scoreRows(dir)
 	if err != nil || len(rows) == 0 {
@@ -35,11 +35,7 @@ func accuracyTables(dir string) (string, error) {
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s | %d | %d | %s |\n", r.name, len(r.kinds), r.of(3, false).total, r.of(3, false).cell())
 	}
-	byBasis, err := basisText(dir)
-	if err != nil {
-		return "", err
-	}
-	fmt.Fprint(&b, byBasis)
+	b.WriteString(basisText(rows))
 	fmt.Fprint(&b, "\n### Falsely Current\n\n")
 	for _, r := range rows {
 		for _, v := range r.falseCurrent {
@@ -60,7 +56,8 @@ type scoreRow struct {
 	dir, name      string
 	sure, arguable []score
 	kinds          map[string]bool
-	falseCurrent   []verdict // of Extended
+	falseCurrent   []verdict   // of Extended
+	verdicts       [][]verdict // by profile; none in a row that sums up files
 }
 
 func (r *scoreRow) of(profile int, arguable bool) score {
@@ -126,6 +123,7 @@ func newScoreRow(file healthFile, cases []healthCase) (*scoreRow, error) {
 		if err != nil {
 			return nil, err
 		}
+		r.verdicts = append(r.verdicts, verdicts)
 		sure, arguable := countHealth(verdicts)
 		r.sure, r.arguable = append(r.sure, sure), append(r.arguable, arguable)
 		if p.suite == "health" {

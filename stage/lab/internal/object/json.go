@@ -132,8 +132,8 @@ func appendOther(b []byte, v any) ([]byte, error) {
 	return append(b, data...), err
 }
 
-// Readable is v, a JSON value, as JSON for people, on one line: <, > and & stay as they are. What
-// is not JSON is the error that says so, in quotes.
+// Readable returns a JSON value as readable JSON on one line: <, > and & stay as they are. For a
+// value that is not JSON, it returns the error, in quotes.
 func Readable(v any) string {
 	var b strings.Builder
 	out := json.NewEncoder(&b)

@@ -5,9 +5,9 @@ import (
 	"reflect"
 )
 
-// DeepEqual reports whether two JSON values are equal as data: numbers by value (1, 1.0 and
-// json.Number("1") are equal), lists by order, maps by key. A missing key is not null, and an empty
-// list or map is not null; a nil one is empty.
+// DeepEqual reports whether two JSON values are equal as data. Numbers are compared by value (1,
+// 1.0 and json.Number("1") are equal), lists by order, maps by key. A missing key is different from
+// null. An empty list or map is different from null, even if the slice or map is nil.
 func DeepEqual(a, b any) bool {
 	if x, ok := a.(string); ok {
 		y, ok := b.(string)

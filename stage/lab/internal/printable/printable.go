@@ -51,8 +51,8 @@ func invalid(s string) bool {
 	return size == 1
 }
 
-// unfit reports whether a character is not shown as itself: control characters, those that change
-// the direction of text, other separators of lines, and bytes that are no UTF-8.
+// unfit reports whether a character is not shown as itself: control characters, characters that
+// change the direction of text, other line separators, and bytes that are not UTF-8.
 func unfit(r rune) bool {
 	return r == utf8.RuneError || !unicode.IsPrint(r) && !unicode.IsSpace(r) || isBreak(r)
 }
