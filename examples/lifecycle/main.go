@@ -4,9 +4,9 @@
 //
 //	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml                   # every state and transition, as text
 //	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml -o graph.svg      # or .mmd for Mermaid, .dot for Graphviz
-//	go run ./examples/lifecycle -stages stages.yaml -o graph.svg                       # the Stages as they are written
-//	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml -explain          # why which Stage is played, or none
-//	go run ./examples/lifecycle -stages stages.yaml -lint                              # what compiles but cannot be meant
+//	go run ./examples/lifecycle -stages stages.yaml -o graph.svg                       # the Stages themselves
+//	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml -explain          # why a Stage is played, or why none is
+//	go run ./examples/lifecycle -stages stages.yaml -lint                              # mistakes in Stages that compile
 //	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml -time-to Ready    # how long it takes, and how likely it is
 //
 // Stages and objects can be in the same file. -preset plays the Stages of package presets. With

@@ -12,8 +12,8 @@ import (
 )
 
 // readAll reads the objects of all files ("-" is standard input), and reports all faults. The
-// objects without a fault are returned all the same. It is a fault if there are no objects: if
-// kubectl fails, its empty output must not count as ready.
+// objects without a fault are returned all the same. An input without objects is a fault, because
+// the empty output of a failed kubectl must not count as ready.
 func readAll(files []string, stdin io.Reader) ([]*unstructured.Unstructured, error) {
 	if len(files) == 0 {
 		files = []string{"-"}
