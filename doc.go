@@ -39,7 +39,8 @@
 //     NotFound or Unknown, and why; the exact rules of upstream, and Extended rules that are right
 //     more often
 //   - [github.com/stagecraft-go/stagecraft/kstatus/celrule]: rules written in CEL
-//   - [github.com/stagecraft-go/stagecraft/kstatus/audit]: what tools see of a kind, and what to mend
+//   - [github.com/stagecraft-go/stagecraft/kstatus/audit]: what tools see of a kind, and what to
+//     fix
 //   - [github.com/stagecraft-go/stagecraft/kstatus/wait]: waiting for objects, by watch or by
 //     polling
 //   - [github.com/stagecraft-go/stagecraft/kstatus/kstatustest]: makes objects Current for tests,

@@ -5,8 +5,8 @@
 // # Terminology
 //
 // The duration is the least delay. The jitter is the upper bound of the delay, not an addend: a
-// duration of 1s with a jitter of 5s gives a delay in [1s, 5s), and a jitter that is not greater
-// than the duration is the delay itself.
+// duration of 1s with a jitter of 5s gives a delay in [1s, 5s). A jitter that is not greater than
+// the duration is the delay itself.
 //
 // # Usage
 //

@@ -70,9 +70,9 @@ type Input struct {
 	Now time.Time
 	// Seed decides the results of the random functions.
 	Seed uint64
-	// Env answers for nodes and pods. If nil, every node has the address 10.0.0.1, no other
-	// property, and a pod has an address out of 10.128.0.0/9 that follows from its UID, or from
-	// namespace and name: stable, but not unique.
+	// Env answers for nodes and pods. If nil, every node has only the address 10.0.0.1. A pod has
+	// an address in 10.128.0.0/9 that follows from its UID, or from its namespace and name: stable,
+	// but not unique.
 	Env Env
 }
 

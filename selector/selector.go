@@ -66,9 +66,9 @@ type Options struct {
 	// 100,000.
 	CELCost uint64
 	// JQFunctions are more functions for jq, by name and number of arguments, as jq writes them:
-	// "double/0". They take their input and arguments as functions of gojq do (nil, bool, int,
-	// float64, *big.Int, string, []any, map[string]any), must not change them, and return a JSON
-	// value or an error. They cannot replace functions of jq.
+	// "double/0". They take their input and arguments like functions of gojq (nil, bool, int,
+	// float64, *big.Int, string, []any, map[string]any). They must not change them, and return a
+	// JSON value or an error. They cannot replace functions of jq.
 	JQFunctions map[string]func(input any, args []any) any
 	// CELOptions are more functions, macros, types and libraries for CEL, as cel-go takes them.
 	// Functions must be pure. Both kinds must be safe for concurrent use, and bound their own work.

@@ -56,15 +56,15 @@
 //
 // # Determinism
 //
-// Random numbers are hashes of the seed, the group, kind, namespace, name and uid of the object,
-// its age when it was first observed, the number of the entry and the Stage. They are drawn once
-// per entry, so that an object with frequent updates still advances. They do not depend on the
-// order of events, the number of workers or other objects. Template Now, jq now and CEL Now()
-// return the time that the caller passes. The same Set, seed and sequence of observations of an
-// object give the same transitions and effects. Only addresses allocated by a [render.Env] depend
-// on the order. In stage/memory a uid follows from the seed, the name of the object, and the number
-// of earlier objects with the name, so that a whole simulation repeats. The uids of a cluster are
-// different each time.
+// A random number is a hash of the seed, the object, the number of the entry and the Stage. The
+// object counts with its group, kind, namespace, name and uid, and with its age at the first
+// observation. They are drawn once per entry, so that an object with frequent updates still
+// advances. They do not depend on the order of events, the number of workers or other objects.
+// Template Now, jq now and CEL Now() return the time that the caller passes. The same Set, seed and
+// sequence of observations of an object give the same transitions and effects. Only addresses
+// allocated by a [render.Env] depend on the order. In stage/memory a uid follows from the seed, the
+// name of the object, and the number of earlier objects with the name, so that a whole simulation
+// repeats. The uids of a cluster are different each time.
 //
 // New random numbers are drawn in these cases:
 //

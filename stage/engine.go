@@ -88,8 +88,8 @@ func NewEngine(s *Set, o EngineOptions) *Engine {
 // it entered before, or leaves this Stage.
 //
 // While the chosen Stage can still be played, the choice, the time of entry and the random number
-// stay, and Observe computes the due time from them again. A transition that [Engine.Due] returned
-// has ended its entry. An object with another UID is a new object.
+// stay. Observe computes the due time from them again. A transition that [Engine.Due] returned has
+// ended its entry. An object with another UID is a new object.
 //
 // The only error is [ErrLivelock]. Observe ignores an object of a kind without Stages. It forgets
 // an object that is being deleted and has no finalizer or grace period left. Observe neither

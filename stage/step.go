@@ -208,7 +208,7 @@ func (c *compiler) template(path, text string) *render.Template {
 	t, err := render.Compile(text, c.templates)
 	c.fault(path, templateFaults(err))
 	if at := numberMethod.FindStringSubmatchIndex(text); at != nil {
-		c.add(&position.Error{Path: path, Offset: at[2], Err: fmt.Errorf("numbers have no methods here, as they are numbers: leave %s out", text[at[2]:at[3]])})
+		c.add(&position.Error{Path: path, Offset: at[2], Err: fmt.Errorf("a number has no method %s; remove %s", text[at[2]+1:at[3]], text[at[2]:at[3]])})
 	}
 	return t
 }

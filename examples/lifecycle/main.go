@@ -1,15 +1,16 @@
-// Lifecycle shows what a set of Stages does to an object: every state that the object can reach, as
-// text or as a picture, why a Stage is played, or how long it takes.
+// Lifecycle shows what a set of Stages does to an object. It prints every state that the object can
+// reach, as text or as a picture. It also explains why a Stage is played, and how long a target
+// takes.
 //
 //	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml                   # every state and transition, as text
 //	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml -o graph.svg      # or .mmd for Mermaid, .dot for Graphviz
-//	go run ./examples/lifecycle -stages stages.yaml -o graph.svg                       # the Stages as they are written
-//	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml -explain          # why which Stage is played, or none
-//	go run ./examples/lifecycle -stages stages.yaml -lint                              # what compiles but cannot be meant
+//	go run ./examples/lifecycle -stages stages.yaml -o graph.svg                       # the Stages themselves
+//	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml -explain          # why a Stage is played, or why none is
+//	go run ./examples/lifecycle -stages stages.yaml -lint                              # mistakes in Stages that compile
 //	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml -time-to Ready    # how long it takes, and how likely it is
 //
-// Stages and objects may be in the same file. -preset plays the Stages of package presets; with
-// -delete a user may delete the object in any state. The current time is -now. Without the flag it
+// Stages and objects can be in the same file. -preset plays the Stages of package presets. With
+// -delete a user can delete the object in any state. The current time is -now. Without the flag it
 // is the latest time in the objects. The program exits with 1 if the Stages have faults or -lint
 // has findings, and with 2 if anything else fails.
 package main

@@ -68,8 +68,8 @@ func (c *cluster) submit(jobs int) reaction {
 	}
 }
 
-// run is the main loop: the controllers react to what happened, and then the time moves on to when
-// something happens next, until nothing does.
+// run is the main loop. The controllers react to the last event, and then the time moves to the
+// next event. The loop ends without a next event.
 func (c *cluster) run(ctx context.Context, o options) error {
 	clock := clock{speed: o.speed, real: time.Now(), virtual: c.sim.Now()}
 	end := c.sim.Now().Add(o.length)

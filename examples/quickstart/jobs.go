@@ -54,7 +54,7 @@ func (c *cluster) startJob(ctx context.Context, event watch.EventType, obj *unst
 	return c.syncJob(ctx, &j)
 }
 
-// trackPod schedules that a Pod is counted which has ended or is being deleted.
+// trackPod schedules the count of a Pod that has ended or is being deleted.
 func (c *cluster) trackPod(_ context.Context, _ watch.EventType, obj *unstructured.Unstructured) error {
 	phase := phaseOf(obj)
 	over := phase == "Succeeded" || phase == "Failed" || obj.GetDeletionTimestamp() != nil

@@ -6,8 +6,8 @@
 //	go run ./examples/quickstart -stages my-stages.yaml
 //
 // This file shows how to embed stagecraft. The other files are the rest of a cluster: scheduler.go
-// and jobs.go are controllers, cluster.go is the loop that calls them, and table.go prints what
-// kubectl would print.
+// and jobs.go are controllers, cluster.go is the loop that calls them, and table.go prints the
+// table of kubectl.
 package main
 
 import (

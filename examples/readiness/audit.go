@@ -10,8 +10,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus/audit"
 )
 
-// auditAll prints a report for each definition among the objects, whose other objects are the
-// recording. It returns the exit code: 1 if one of the kinds makes tools wrong.
+// auditAll prints a report for each definition among the objects. The other objects are the
+// recording. It returns the exit code: 1 if tools judge one of the kinds wrongly.
 func auditAll(objects []*unstructured.Unstructured, stdout, stderr io.Writer) int {
 	recorded := slices.Clone(objects)
 	recorded = slices.DeleteFunc(recorded, isDefinition)

@@ -27,8 +27,8 @@ type feed struct {
 
 var _ transport.Lister = (*feed)(nil)
 
-// read keeps the objects of a stream until its end. An object stands for itself, or in an event as
-// --output-watch-events prints it.
+// read keeps the objects of a stream until its end. An object is written alone, or in an event as
+// with --output-watch-events.
 func (f *feed) read(stream io.Reader) error {
 	for decoder := json.NewDecoder(stream); ; {
 		var text json.RawMessage

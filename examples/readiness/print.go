@@ -40,7 +40,7 @@ func (v verdict) why() string {
 	return why
 }
 
-// name returns the name, with the namespace if there is one.
+// name returns the name, with the namespace of a namespaced object.
 func (v verdict) name() string {
 	if v.obj.GetNamespace() == "" {
 		return v.obj.GetName()

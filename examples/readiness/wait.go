@@ -12,7 +12,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus/wait"
 )
 
-// poll is how often the feed is looked at.
+// poll is the time between two reads of the feed.
 const poll = 200 * time.Millisecond
 
 var errStreamEnded = errors.New("the input has ended")

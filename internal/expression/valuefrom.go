@@ -92,9 +92,9 @@ func (c *Compiler) ValueFrom(f *v1alpha1.ExpressionFrom, want ...*types.Type) (f
 	return from, faults.Err()
 }
 
-// Read evaluates the expression on an object: to the result of a CEL expression, or to the first
-// output of a jq program that is not null, if there is one and the program does not fail, as in
-// kwok.
+// Read evaluates the expression on an object. It returns the result of a CEL expression, or the
+// first output of a jq program that is not null. As in kwok, it returns nil if the program has no
+// such output, and an error if the program fails.
 func (f ValueFrom) Read(s *Scope) (any, Language, error) {
 	switch {
 	case f.cel != nil:

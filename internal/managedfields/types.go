@@ -15,14 +15,15 @@ import (
 
 //go:generate go run -C ../dev/bench ./patch/gentypes ../../../stage/lab/apiserver/openapi.json.gz ../../managedfields/types.txt
 
-// typesText has one line for each type: its name, and the fields that differ from what is deduced from
-// a value, or that hold objects.
+// typesText has one line for each type: its name, and the fields that contain objects, or that
+// differ from the type deduced from a value.
 //
 //	core.v1.ContainerPort containerPort=?=0~0 protocol=?~"TCP"
 //
-// A field is its name, what it refers to (a type, ? for deduced, * for replaced as a whole, [keys]
-// before the type of the elements of a list that merges, {} before that of the values of a map), after
-// a second = the value that objects of the Go type always have, and after ~ the default of a key.
+// A field is its name and, after =, its type. The type is a name, ? for deduced, or * for replaced
+// as a whole. [keys] comes before the type of the elements of a list that merges, and {} before the
+// type of the values of a map. After a second = comes the value that objects of the Go type always
+// have, and after ~ the default of a key.
 //
 //go:embed types.txt
 var typesText string

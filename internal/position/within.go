@@ -35,9 +35,9 @@ func (d *Document) within(n *yamlv3.Node, offset int) Position {
 // escapes are the lengths of escapes in double quotes; others have two bytes.
 var escapes = map[byte]int{'x': 4, 'u': 6, 'U': 10}
 
-// skipRune passes the text that stands for one character.
+// skipRune passes the text of one character.
 func skipRune(text []byte, at int, r rune, double bool) int {
-	if double && bytes.HasPrefix(text[at:], []byte("\\\n")) { // an escaped line break stands for nothing
+	if double && bytes.HasPrefix(text[at:], []byte("\\\n")) { // an escaped line break has no character in the value
 		at = min(skipBreak(text, at), len(text)-1)
 	}
 	if double && text[at] == '\\' && at+1 < len(text) {

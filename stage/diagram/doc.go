@@ -11,11 +11,11 @@
 // # Pictures
 //
 // The diagram of a graph has a box for each State, and an arrow for each Transition, labeled with
-// its Stage, its chance if other Stages can be played too, and its delay. A start has a thick
-// border, an end has a double border, and a State in a livelock has a red border. A dashed arrow is
-// an action of a user. A red arrow is a Transition that failed. In SVG and DOT the tooltip of an
-// arrow shows the selector of the Stage, its weight, its effects and what they change. Selectors
-// can also be written next to the arrows.
+// its Stage and its delay. If other Stages can also be played, the label has the chance. A start
+// has a thick border, an end has a double border, and a State in a livelock has a red border. A
+// dashed arrow is an action of a user. A red arrow is a Transition that failed. In SVG and DOT the
+// tooltip of an arrow shows the selector of the Stage, its weight, its effects and what they
+// change. Selectors can also be written next to the arrows.
 //
 // The diagram of Stages has a box for each Stage with its selector, delay, weight and effects. A
 // dashed arrow means that a Stage can lead to another Stage: it writes a literal value that the

@@ -27,8 +27,8 @@ func Gone(s State) bool { return s.Object() == nil }
 //	deleting           the object has a deletionTimestamp
 //	gone               the object does not exist any more
 //
-// Text that begins with a capital letter is the type of a condition, text that begins with a dot
-// the path of a field, and other text a field of the status.
+// Text that begins with a capital letter is the type of a condition. Text that begins with a dot is
+// the path of a field. Other text is a field of the status.
 func ParseTarget(text string) (Target, error) {
 	name, want, compared := strings.Cut(text, "=")
 	switch {

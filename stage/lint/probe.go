@@ -48,8 +48,8 @@ type probeResult struct {
 }
 
 // leastBudget is the number of pairs of an object and a Stage that are explained in each of the two
-// rounds of probing, or 2 for each Stage if this is more. Without a budget there could be n² pairs:
-// if n Stages match the same objects, and each results in another object.
+// rounds of probing. With many Stages the number is 2 for each Stage. Without a budget there could
+// be n² pairs: if n Stages match the same objects, and each results in another object.
 const leastBudget = 10_000
 
 // probe evaluates the Stages once, on objects that match the selectors and on these objects after

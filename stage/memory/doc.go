@@ -85,7 +85,7 @@
 //
 //	API server                                  here
 //	managedFields from creation on              after Cluster.TrackFields. Otherwise from the first
-//	                                            apply on; what was there before belongs to
+//	                                            apply on; fields from before belong to
 //	                                            before-first-apply
 //	apply: list keys, atomic lists and maps     the same for built-in kinds and defined ones; in a
 //	by schema                                   kind without a schema lists are atomic, maps are not

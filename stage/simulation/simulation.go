@@ -27,9 +27,9 @@
 //
 // By default only the delays of Stages and the pauses of controllers take time: 10,000 replicas
 // appear at one instant. With Options.Timing, for example [ClusterLike], requests wait for the rate
-// limit of their client and for the API server, controllers have a number of workers, and watchers
-// see changes late. [Simulation.View] sets which events the process of a controller has seen. A
-// simulation with a Timing needs a Close.
+// limit of their client and for the API server. Controllers then have a number of workers, and
+// watchers see changes late. [Simulation.View] sets which events the process of a controller has
+// seen. A simulation with a Timing needs a Close.
 //
 // # Determinism
 //

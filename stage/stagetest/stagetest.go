@@ -33,8 +33,8 @@ type Options struct {
 	LivelockLimit int
 }
 
-// Run plays every story that matches a glob pattern, each as a subtest named after its file, and
-// compares the trace with the file want of the archive. It fails if no file matches the pattern.
+// Run plays every story that matches a glob pattern, as a subtest named after its file. It compares
+// the trace with the file want of the archive. It fails if no file matches the pattern.
 func Run(t *testing.T, glob string, o Options) {
 	t.Helper()
 	names, err := filepath.Glob(glob)
