@@ -51,6 +51,19 @@
 //	})
 //	r := rules.Compute(obj, now)
 //
+// # When to take which
+//
+//   - Rules in Go ([Rules.With]) for kinds of your own, in your own program.
+//   - Package celrule for rules in a file, as Flux has them, and for objects or definitions that say by
+//     an annotation what ready means.
+//   - Package argolua for the health scripts of Argo CD, where it decides today.
+//   - [Rules.WithDefinitions], or a [DefinitionReader], for kinds of which nobody has a rule.
+//   - [Result].Basis, and wait.Goal.Basis, where going on too early costs more than waiting.
+//   - [Kinds] to see which kinds have rules; [Rules.Without] to leave some to the general rules.
+//   - Package audit for the authors of a kind: what its controller has to write.
+//
+// # Children
+//
 // With a [Reader] of the cluster, children count too. The error is of look-ups; the verdict holds
 // without the children that could not be looked up:
 //

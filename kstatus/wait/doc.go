@@ -35,9 +35,15 @@
 // alone.
 //
 // A Lister that is also a [kstatus.DefinitionReader], as those of stage/memory, stage/kube and
-// kstatus/cliutils are, is asked for the definition of a kind if the verdict rests on a guess whether
-// a status is to come: once for each kind and wait, and for ten seconds at most. If that fails, the
-// guess holds.
+// kstatus/cliutils are, is asked for the definition of a kind if the verdict rests on words or on a
+// guess: once for each kind and wait, and for ten seconds at most. If that fails, the verdict holds.
+//
+// Not every Current is equally certain: it can rest on a rule for the kind, on a convention of the API,
+// on words, or on a guess. Goal.Basis demands a basis; an object on a weaker one is held, for
+// Goal.HoldOn or until it has a better one.
+//
+// [Collector.Culprit] and [Collector.Summary] say which object holds a wait up and since when, and a
+// [Reporter] with All shows a line for each object.
 //
 // An annotation that says not to wait for an object counts if the rules are those of
 // [kstatus.Rules.HonorNoWait].
