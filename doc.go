@@ -39,7 +39,7 @@
 //     NotFound or Unknown, and why; the rules of upstream, exact, and Extended ones that are right
 //     more often
 //   - [github.com/stagecraft-go/stagecraft/kstatus/celrule]: rules written in CEL
-//   - [github.com/stagecraft-go/stagecraft/kstatus/audit]: what tools see of a kind, and what to mend
+//   - [github.com/stagecraft-go/stagecraft/kstatus/audit]: what tools see of a kind, and what to fix
 //   - [github.com/stagecraft-go/stagecraft/kstatus/wait]: waiting for objects, by watch or by
 //     polling
 //   - [github.com/stagecraft-go/stagecraft/kstatus/kstatustest]: objects made current for tests,

@@ -22,7 +22,7 @@ const (
 	Should Level = "should" // tools have to guess
 )
 
-// A Finding is one thing that a tool cannot read, and how to mend it.
+// A Finding is one thing that a tool cannot read, and how to fix it.
 type Finding struct {
 	Level Level
 	Path  string // the field that it is about
