@@ -16,7 +16,7 @@ import (
 // tracking is the finalizer that keeps a Pod until its Job has counted it.
 const tracking = "batch.kubernetes.io/job-tracking"
 
-// batch is how long the Job controller of Kubernetes collects changes of Pods before it reacts.
+// batch is the time for which the Job controller of Kubernetes collects changes of Pods.
 const batch = time.Second
 
 // mostFailures is the default backoffLimit of a Job.

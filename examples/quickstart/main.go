@@ -124,8 +124,7 @@ func overlap(a, b stage.Source) bool {
 	return false
 }
 
-// kinds returns the kinds of the Set, so that the cluster knows them in addition to those of
-// Kubernetes.
+// kinds returns the kinds of the Set, so that the cluster also knows custom kinds.
 func kinds(set *stage.Set) (kinds []memory.Kind) {
 	for _, kind := range set.Kinds() {
 		kinds = append(kinds, memory.Kind{GroupVersionKind: kind, Status: true})

@@ -12,19 +12,19 @@ import (
 
 // A ValueFrom reads one value from an object. It is immutable and safe for concurrent use.
 type ValueFrom struct {
-	// Path is the field of the expression that counts, such as cel.expression, and Text its source;
-	// both are "" if there is none.
+	// Path is the field of the used expression, such as cel.expression, and Text is its source.
+	// Both are "" without an expression.
 	Path, Text string
 
 	jq  *jq.Program
 	cel *CEL
 }
 
-// A Language says who produced a value, because the two languages have different types for the same
-// things.
+// A Language says which language produced a value, because types mean different things in jq and
+// CEL.
 type Language int
 
-// The languages. NoLanguage is that of an absent expression.
+// The languages. NoLanguage is the Language of an absent expression.
 const (
 	NoLanguage Language = iota
 	JQLanguage

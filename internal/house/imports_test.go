@@ -7,8 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// coreMayImport lists, for each package of the core, which other packages of the core it may import. Arrows
-// point down only. A package that stands in no list may be imported by commands, examples and tests alone.
+// coreMayImport lists, for each package of the core, which other packages of the core it may
+// import. Arrows point down only. Only commands, examples and tests may import a package without a
+// list.
 var coreMayImport = map[string][]string{
 	"stage/v1alpha1":                  {},
 	"stage/transport":                 {},
@@ -139,8 +140,9 @@ var labMayImport = map[string][]string{
 	"stage/lab/labtest":                           {"kstatus", "kstatus/kstatustest", "stage", "stage/lab/controllers", "stage/lab/controllers/admission", "stage/lab/controllers/autoscaling", "stage/lab/controllers/features", "stage/lab/controllers/kubelet", "stage/lab/controllers/nodes", "stage/lab/defaults", "stage/lab/definitions", "stage/lab/internal/object", "stage/lab/validation", "stage/memory", "stage/presets", "stage/reconcile", "stage/simulation"},
 }
 
-// budgets are how many packages outside the standard library a package may link, our own counted.
-var budgets = map[string]int{"stage": 180, "selector": 165, "delay": 165, "kstatus": 70, "kstatus/wait": 75, "staged": 150, "stage/memory": 75}
+// budgets are the largest numbers of packages outside the standard library that a package may link,
+// including packages of this repository.
+var budgets = map[string]int{"stage": 176, "selector": 165, "delay": 165, "kstatus": 70, "kstatus/wait": 75, "staged": 150, "stage/memory": 75}
 
 // modules are the directories of the core and the lab, and what their packages may import.
 var modules = map[string]map[string][]string{".": coreMayImport, "stage/lab": labMayImport}

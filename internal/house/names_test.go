@@ -1,18 +1,15 @@
 package house_test
 
 import (
-	"go/importer"
 	"go/token"
-	"io"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// maxNames is how many exported names a public package has at most, constants counted. Methods and fields
-// are not counted.
+// maxNames is the largest number of exported names of a public package, including constants.
+// Methods and fields are not counted.
 const maxNames = 30
 
 // moreNames are the packages that have more, and why.
@@ -22,7 +19,9 @@ var moreNames = map[string]struct {
 }{
 	"stage":           {40, "the design allows it 40: seven constants are kinds of one trace"},
 	"stage/v1alpha1":  {33, "is the API of kwok, type by type"},
-	"staged/v1alpha1": {43, "is the API of the StagedBindingPolicy, type by type"},
+	"staged/v1alpha1": {65, "is the API of the StagedBindingPolicy, type by type"},
+	"staged":          {46, "issue 35 writes it again, and has to come down to 30"},
+	"kstatus":         {34, "issue 36 writes it again, and has to come down to 30"},
 	"stage/lab/hunt":  {42, "issue 41 writes it again"},
 }
 
@@ -30,7 +29,7 @@ func TestPackagesHaveFewNames(t *testing.T) {
 	seen := map[string]bool{}
 	for _, dir := range published(t) {
 		packages := exported(t, dir)
-		imports := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(packages[path].Export) })
+		imports := importerOf(t, dir)
 		for path, p := range packages {
 			if p.DepOnly || p.Name == "main" || isInternal(path) {
 				continue

@@ -35,7 +35,7 @@ const (
 	replaced    = "__untyped_atomic_"  // everything is replaced
 )
 
-// reference says of what type a value is.
+// reference is the type of a value.
 type reference struct {
 	named    string     // a type, "" for the others
 	elements *reference // ... of a list or a map
@@ -46,7 +46,7 @@ type reference struct {
 type structField struct {
 	reference
 	name   string
-	zero   any // what an object has that does not have the field, if always
+	zero   any // the value of a missing field, if objects always have the field
 	always bool
 }
 
@@ -93,7 +93,7 @@ func (t *table) add(name string, fields []string) {
 	t.parser.Schema.Types = append(t.parser.Schema.Types, smd.TypeDef{Name: name, Atom: smd.Atom{Map: m}})
 }
 
-// value reads a JSON value, nil if there is none.
+// value reads a JSON value; nil for an empty text.
 func value(text string) (v any) {
 	if text == "" || json.Unmarshal([]byte(text), &v) != nil {
 		return nil
@@ -131,12 +131,12 @@ func (r reference) ref() smd.TypeRef {
 	return smd.TypeRef{Inlined: smd.Atom{Map: &smd.Map{ElementType: r.elements.ref(), ElementRelationship: smd.Separable}}}
 }
 
-// unchecked is an object as an API server sees it.
+// unchecked returns an object as an API server sees it.
 func (t Type) unchecked(obj map[string]any) *typed.TypedValue {
 	return typed.AsTypedUnvalidated(smdvalue.NewValueInterface(t.complete(obj)), t.Schema, t.TypeRef)
 }
 
-// complete returns an object with the fields that an API server sees in it, since its Go types always
+// complete returns an object with the fields that an API server adds because its Go types always
 // have them.
 func (t Type) complete(obj map[string]any) map[string]any {
 	if t.root.named == "" {
@@ -176,7 +176,7 @@ func (t *table) completeStruct(fields []structField, m map[string]any) map[strin
 	}
 	out := maps.Clone(m)
 	if out == nil {
-		out = map[string]any{} // an object that is not there yet
+		out = map[string]any{} // an object that does not exist yet
 	}
 	for _, f := range fields {
 		v, given := m[f.name]

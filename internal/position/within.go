@@ -10,10 +10,10 @@ import (
 
 // within finds the place of the byte at offset in the value of a scalar.
 //
-// YAML transforms the text of a scalar (indentation, folding, escapes), so the two texts are walked
-// side by side: white space of the value stands for any run of white space in the text, an escape
-// for one character, and text that the value does not have (quotes, a second single quote) is
-// skipped.
+// YAML transforms the text of a scalar (indentation, folding, escapes), so within walks both texts
+// in parallel. White space of the value matches any run of white space in the text. An escape
+// matches one character. Text that the value does not have, such as quotes or a second single
+// quote, is skipped.
 func (d *Document) within(n *yamlv3.Node, offset int) Position {
 	at, double := d.contentOf(n), n.Style&yamlv3.DoubleQuotedStyle != 0
 	value := n.Value[:min(offset, len(n.Value))]

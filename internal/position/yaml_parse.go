@@ -91,7 +91,7 @@ func decode(text string) (doc any, err error) {
 	return doc, err
 }
 
-// otherBreaks end a line of YAML, and with it a comment, beside the usual one.
+// otherBreaks are the characters other than "\n" that end a line of YAML, and so end a comment.
 const otherBreaks = "\r\u0085\u2028\u2029"
 
 // isBlank reports whether the text has nothing but space, comments and document markers.
@@ -108,7 +108,7 @@ func isBlank(text string) bool {
 }
 
 // stringTable shares strings, because texts of one kind have mostly the same keys and values. It
-// has a fixed number of places; a string replaces the one that was in its place.
+// has a fixed number of places; a new string replaces the string at its place.
 type stringTable [256]any
 
 const longestKept = 64

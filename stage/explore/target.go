@@ -7,8 +7,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// A Target says which States are to be reached. Any function can be one; [ParseTarget] makes
-// Targets from text.
+// A Target reports whether a State is one to reach. Any function can be a Target; [ParseTarget]
+// makes Targets from text.
 type Target func(State) bool
 
 // Ready matches a State whose start object has the condition Ready with status True.
@@ -62,7 +62,7 @@ func field(path, want string, compared bool) Target {
 	}
 }
 
-// condition is the status of a condition of the start object; "" if there is none.
+// condition returns the status of a condition of the start object; "" without the condition.
 func condition(s State, name string) string {
 	obj := s.Object()
 	if obj == nil {

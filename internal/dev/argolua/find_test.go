@@ -11,7 +11,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus/argolua"
 )
 
-// healthOf runs the script for an object, false if there is none.
+// healthOf runs the script for an object. It returns false without a script.
 func healthOf(t *testing.T, scripts map[schema.GroupKind]*argolua.Script, obj *unstructured.Unstructured) (argolua.Health, bool) {
 	script := scriptOf(scripts, obj.GroupVersionKind().GroupKind())
 	if script == nil {

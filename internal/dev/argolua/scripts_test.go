@@ -57,8 +57,8 @@ func loaded(t *testing.T) (map[schema.GroupKind]*argolua.Script, *kstatus.Rules)
 	return scripts, kstatus.Extended().With(rules)
 }
 
-// TestArgosOwnTests runs each script on the test cases that stand next to it: status and message are
-// those that Argo CD expects.
+// TestArgosOwnTests runs each script on the test cases next to it: status and message are the ones
+// that Argo CD expects.
 func TestArgosOwnTests(t *testing.T) {
 	scripts, _ := loaded(t)
 	run := 0
@@ -90,8 +90,8 @@ func TestArgosOwnTests(t *testing.T) {
 	require.Greater(t, run, 1000)
 }
 
-// newer are cases of the corpus, which is of an older version, on which the scripts of this version
-// say something else than Argo CD said then.
+// newer are cases of the corpus on which the scripts of this version give other results. The corpus
+// is from an older version of Argo CD.
 var newer = map[string]bool{
 	"apiextensions.k8s.io/CustomResourceDefinition/crd-v1-not-established-degraded":               true,
 	"bitnami.com/SealedSecret/degraded":                                                           true,

@@ -58,7 +58,7 @@ func TestGoals(t *testing.T) {
 		sure, all := r.of(extended, false), r.of(extended, true)
 		least := map[string]float64{"argo": 97, "argo-2": 93, "other, together": 90}[r.name]
 		require.GreaterOrEqual(t, 100*float64(sure.exact), least*float64(sure.total), r.name)
-		if r.dir == "health" { // health-3 has arguable objects that say nothing, which upstream calls Current
+		if r.dir == "health" { // health-3 has arguable objects without a status, which upstream calls Current
 			require.GreaterOrEqual(t, all.exact, r.of(standard, true).exact, "%s: below upstream", r.name)
 		}
 		require.GreaterOrEqual(t, sure.exact, r.of(standard, false).exact, "%s: below upstream", r.name)
@@ -80,8 +80,9 @@ func TestGoals(t *testing.T) {
 	}
 }
 
-// TestGoalsOfKindsWithoutARule holds how right the rules are on the custom resources of a source
-// whose kinds no table knows, and how certain a verdict is that rests on a convention.
+// TestGoalsOfKindsWithoutARule checks how often the rules are right on the custom resources of a
+// source whose kinds are in no table. It also checks how certain a verdict is that is based on a
+// convention.
 func TestGoalsOfKindsWithoutARule(t *testing.T) {
 	if _, err := os.Stat(corpus + "/health-3"); err != nil {
 		t.Skip("../shared/conformance is not here: ", err)

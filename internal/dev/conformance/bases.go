@@ -7,10 +7,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// bases are what verdicts rest on, the best first.
+// bases are the possible bases of verdicts, the best first.
 var bases = []kstatus.Basis{kstatus.BasisKind, kstatus.BasisConvention, kstatus.BasisWords, kstatus.BasisGuess}
 
-// A basisScore counts verdicts by what they rest on; 0 is all of them.
+// A basisScore counts verdicts by their basis; 0 counts all of them.
 type basisScore map[kstatus.Basis]*currentScore
 
 // A currentScore also counts the verdicts that are Current.

@@ -15,7 +15,7 @@ import (
 )
 
 // A healthCase is a case of health/: an object, and the status that another project's health is
-// mapped to; none if it is not scored.
+// mapped to. A case that is not scored has no status.
 type healthCase struct {
 	Name, Manifest string
 	Group, Kind    string
@@ -40,7 +40,7 @@ var healthFiles = []healthFile{
 }
 
 // together returns the name of the row that sums up a file with others: "other, together" for the
-// sources of health/ that are not Argo CD, and "health-3, together". Argo CD's files have none.
+// sources of health/ that are not Argo CD, and "health-3, together". It returns "" for Argo CD's files.
 func (f healthFile) together() string {
 	switch {
 	case f.dir == "health-3":
@@ -56,7 +56,7 @@ type profile struct {
 	name    string
 	suite   string // in the name of its line
 	rules   *kstatus.Rules
-	unknown bool // the objects are given a group of which no table knows anything
+	unknown bool // the objects get a group that is in no table
 }
 
 var profiles = []profile{
@@ -66,7 +66,7 @@ var profiles = []profile{
 	{"kinds unknown", "health-unknown", kstatus.Extended().Generic(), true},
 }
 
-// A verdict is what the rules say about a case.
+// A verdict is the result of the rules for a case.
 type verdict struct {
 	healthCase
 	got     kstatus.Result
@@ -96,7 +96,7 @@ func (s *score) join(o score) {
 
 func percent(n, of int) string { return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(max(1, of))) }
 
-// readHealth returns the scored cases of a file, none if the file is not there.
+// readHealth returns the scored cases of a file, or no cases without the file.
 func readHealth(dir string, file healthFile) (scored []healthCase, err error) {
 	var cases []healthCase
 	err = readJSON(filepath.Join(dir, file.dir, file.name+".json"), &cases)
@@ -131,8 +131,8 @@ func (p profile) verdict(c healthCase, obj *unstructured.Unstructured, now time.
 	return verdict{c, p.rules.Compute(obj, now), obj.GetDeletionTimestamp() != nil}
 }
 
-// countHealth counts the verdicts on objects that are not being deleted, those on arguable cases
-// apart.
+// countHealth counts the verdicts on objects that are not being deleted. It counts arguable cases
+// separately.
 func countHealth(verdicts []verdict) (sure, arguable score) {
 	for _, v := range verdicts {
 		switch {

@@ -34,7 +34,7 @@ type suite struct {
 	cases []testCase
 }
 
-// A testCase returns "" if it passes, else what is wrong: a diff, mostly.
+// A testCase returns "" if it passes, else the fault, which is usually a diff.
 type testCase struct {
 	name string
 	run  func() string

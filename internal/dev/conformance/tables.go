@@ -8,8 +8,8 @@ import (
 )
 
 // accuracyTables returns the tables of kstatus/ACCURACY.md: the scores without and with arguable
-// cases, those with one source left out, and the cases that are falsely Current. It returns "" if
-// no case is at hand.
+// cases, the scores with one source left out, and the cases that are falsely Current. It returns ""
+// without cases.
 func accuracyTables(dir string) (string, error) {
 	rows, err := scoreRows(dir)
 	if err != nil || len(rows) == 0 {

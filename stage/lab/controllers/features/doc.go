@@ -1,10 +1,10 @@
 // Package features says which fields of built-in kinds the controllers, the scheduler and the
-// cluster in memory heed, and reports the use of those that they do not.
+// cluster in memory use. It reports objects that use any other field.
 //
 // # Terminology
 //
-// A [Row] is about a field of a kind, with all below it, or about a kind as a whole. Its [State]
-// says what is done with it. A [Use] is a row that an object has met.
+// A [Row] is about a field of a kind and all fields below it, or about a kind as a whole. Its
+// [State] says whether the field has its effect here. A [Use] is a row that an object uses.
 //
 // # Usage
 //
@@ -17,11 +17,12 @@
 //
 // # The table
 //
-// FEATURES.md in the root of the repository is written from [Kinds]. A test of stage/lab/internal/oracle
-// walks the Go types of Kubernetes and fails for a field that no row is about, so that a new field
-// cannot be forgotten; another one holds that the tests that rows name exist.
+// stage/lab/FEATURES.md is written from [Kinds]. A test of stage/lab/internal/oracle walks the Go types
+// of Kubernetes and fails for a field that no row is about. The tests of controllers compare the table with
+// the fields that the controllers read: a field that is read must be Modelled or have a reader in [Row.Also],
+// and a row with a test in their package must be read.
 //
-// What only Nodes read ([OnNodes]) is neither modelled nor reported: containers do not run here.
+// A field that only Nodes act on ([OnNodes]) is neither modelled nor reported: containers do not run here.
 // Package kubelet does some of it, which is Modelled.
 //
 // # Concurrency
