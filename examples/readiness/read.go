@@ -62,7 +62,7 @@ func (d document) objects() ([]*unstructured.Unstructured, error) {
 	switch {
 	case obj.GetKind() == "Status" && obj.GetAPIVersion() == "v1":
 		return nil, d.fault(d.lineOf("message"), "no object, but an answer of the API server: %s", answer(fields))
-	case !named || fields["items"] == nil && obj.GetName() != "": // a kind whose name ends in List, but that is not a list
+	case !named || fields["items"] == nil && obj.GetName() != "": // a kind whose name ends in List, and that is not a list
 		if err := d.check(obj); err != nil {
 			return nil, err
 		}

@@ -34,8 +34,8 @@
 //
 // Scripts run in a sandbox: they have no files, no network, no modules, and no metatables. Every
 // verdict has a new state. A script may take [Options.Steps] instructions and make
-// [Options.Bytes] of strings; a pattern may not take more steps than that either. What a script may
-// do depends on no clock: os.time is the time of the verdict.
+// [Options.Bytes] of strings; the steps of a pattern count as well. What a script
+// returns depends on no clock: os.time is the time of the verdict.
 //
 // # When to take which
 //

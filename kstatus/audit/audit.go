@@ -40,7 +40,7 @@ type Seen struct {
 // A Report is what was found about a kind.
 type Report struct {
 	Kind     schema.GroupKind
-	Findings []Finding // those that are Must first
+	Findings []Finding // the ones that are Must first
 	Seen     []Seen    // in the order of the recording
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus/cliutils"
 )
 
-// A status watcher in the place of the one of cli-utils, as in Zarf. The first events are the
+// A status watcher that replaces the one of cli-utils, as in Zarf. The first events are the
 // verdicts, then comes the sync event.
 func ExampleNewStatusWatcher() {
 	pod := &unstructured.Unstructured{Object: map[string]any{

@@ -34,8 +34,8 @@
 // If they cannot be looked up, the error is in State.Err and the verdict is that on the object
 // alone.
 //
-// A Lister that is also a [kstatus.DefinitionReader], as those of stage/memory, stage/kube and
-// kstatus/cliutils are, is asked for the definition of a kind if the verdict rests on words or on a
+// A Lister that is also a [kstatus.DefinitionReader], like those of stage/memory, stage/kube and
+// kstatus/cliutils are, gets a request for the definition of a kind if the verdict rests on words or on a
 // guess: once for each kind and wait, and for ten seconds at most. If that fails, the verdict holds.
 //
 // Not every Current is equally certain: it can rest on a rule for the kind, on a convention of the API,
@@ -51,7 +51,7 @@
 // If the cluster does not have a kind, its objects are NotFound with the reason NoKind; if listing
 // it is forbidden, they are Unknown. Both are tried again after a backoff, and other kinds are not
 // affected. After any other failure of a list the verdicts on its objects stay, with the error
-// beside them; they become Unknown at the first failure after half a minute of failures. If time
+// next to them; they become Unknown at the first failure after half a minute of failures. If time
 // alone can change a verdict, it is computed again at that time.
 //
 // A Job that is complete has reached its goal also when it is deleted afterwards, as

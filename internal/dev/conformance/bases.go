@@ -101,7 +101,7 @@ func (c *currentScore) cell() string {
 
 const fileNote = "Extended, each file by basis: how many are exact, and how many falsely Current, without arguable cases."
 
-const basisNote = "Without arguable cases. The fifth column counts against all verdicts of the basis, the sixth against those that\nare Current."
+const basisNote = "Without arguable cases. The fifth column counts against all verdicts of the basis, the sixth against its verdicts\nCurrent alone."
 
 func basisName(b kstatus.Basis) string {
 	if b == 0 {
