@@ -39,9 +39,10 @@
 //
 // # When to take which
 //
-// The rules of [kstatus.Extended] are right more often on other projects' cases than these scripts,
-// and know more kinds. Take the scripts where Argo CD decides today and another tool shall say the
-// same, or for kinds of your own that already have one.
+// Take the scripts where Argo CD decides today and another tool must say the same, or for kinds of
+// your own that already have one. The rules of [kstatus.Extended] know more kinds, and never fail on an
+// incomplete object: many scripts index a spec or metadata without asking whether it exists.
+// internal/dev/argolua has the figures.
 //
 // # Determinism
 //
