@@ -49,8 +49,13 @@
 //
 //   - [github.com/stagecraft-go/stagecraft/staged]: StagedBindingPolicies, decided purely and
 //     explained
+//   - [github.com/stagecraft-go/stagecraft/staged/fleet]: what a rollout and a transport tell each
+//     other
 //   - [github.com/stagecraft-go/stagecraft/staged/bindingpolicy]: places the workload through
 //     KubeStellar
+//   - [github.com/stagecraft-go/stagecraft/staged/manifestwork] and
+//     [github.com/stagecraft-go/stagecraft/staged/application]: the same through Open Cluster
+//     Management and Argo CD
 //   - [github.com/stagecraft-go/stagecraft/staged/player]: applies the decisions to a hub
 //   - [github.com/stagecraft-go/stagecraft/staged/kubestellar]: what KubeStellar computes:
 //     matching, Bindings, CombinedStatuses

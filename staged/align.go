@@ -31,6 +31,11 @@ func (d *decider) align() {
 	d.noteRevision()
 	d.noteClusters()
 	d.retries()
+	for j := range s.Stages {
+		if rec := &s.Stages[j]; rec.Phase == v1alpha1.Skipped && rec.FulfilledWith == "" {
+			rec.FulfilledWith = s.Wanted // the revision was not known when the stage was skipped
+		}
+	}
 	for j := d.active() + 1; j < len(s.Stages); j++ {
 		switch rec := &s.Stages[j]; {
 		case rec.Phase == v1alpha1.Failed && rec.CompletedAt == nil: // it stays so

@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"strings"
 
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -18,7 +19,7 @@ type assessment struct {
 	unreportable    bool              // KubeStellar will never report one of the objects
 	failing         bool              // failureCondition is true for an object
 	undelivered     map[string]string // clusters that are waited for and do not have the revision, and what they have
-	evidence        Evidence          // the weakest that was used
+	evidence        fleet.Evidence    // the weakest that was used
 	failure         string
 	counts          v1alpha1.Counts
 }
@@ -54,20 +55,20 @@ func (d *decider) assessCluster(rec *v1alpha1.StageStatus, w wave) assessment {
 type assessor struct {
 	assessment
 	stage     *stage
-	addLine   func(Line)           // receives every finding; nil: only the worst is kept
-	late      map[string]ObjectRef // destinations that have not reported the present version of some object
-	unchecked int                  // objects for which that is not known
-	waiting   int                  // clusters of batches that have not begun
-	workload  int                  // objects that are placed
-	clusters  int                  // that the selectors choose from; -1: not known
-	setAside  int                  // clusters that the stage does not wait for: a delivery took too long
-	revision  string               // the name of the wanted revision, for texts
-	content   bool                 // it is known of which revision reports are
+	addLine   func(Line)                 // receives every finding; nil: only the worst is kept
+	late      map[string]fleet.ObjectRef // destinations that have not reported the present version of some object
+	unchecked int                        // objects for which that is not known
+	waiting   int                        // clusters of batches that have not begun
+	workload  int                        // objects that are placed
+	clusters  int                        // that the selectors choose from; -1: not known
+	setAside  int                        // clusters that the stage does not wait for: a delivery took too long
+	revision  string                     // the name of the wanted revision, for texts
+	content   bool                       // it is known of which revision reports are
 }
 
 func (d *decider) newAssessor(i int) *assessor {
-	a := &assessor{stage: d.policy.stages[i], addLine: d.addLine, late: map[string]ObjectRef{}, clusters: -1, revision: d.revisionName(RevisionID(d.Status.Wanted)),
-		assessment: assessment{finding: finding{Satisfaction: Satisfied}, bound: true, evidence: EvidenceExact, undelivered: map[string]string{}}}
+	a := &assessor{stage: d.policy.stages[i], addLine: d.addLine, late: map[string]fleet.ObjectRef{}, clusters: -1, revision: d.revisionName(fleet.RevisionID(d.Status.Wanted)),
+		assessment: assessment{finding: finding{Satisfaction: Satisfied}, bound: true, evidence: fleet.EvidenceExact, undelivered: map[string]string{}}}
 	if a.content = d.seen.Can.Content; d.clusters != nil {
 		a.clusters = len(d.clusters)
 	}
@@ -75,20 +76,20 @@ func (d *decider) newAssessor(i int) *assessor {
 }
 
 // add adds a finding. The worst finding counts; among equals, the first.
-func (a *assessor) add(ref ObjectRef, found finding) {
+func (a *assessor) add(ref fleet.ObjectRef, found finding) {
 	if a.addLine != nil {
 		a.addLine(Line{Stage: a.stage.Name, Object: ref, Satisfaction: found.Satisfaction, Text: found.reason})
 	}
 	if found.Satisfaction < a.Satisfaction {
 		a.finding = found
-		if ref != (ObjectRef{}) {
+		if ref != (fleet.ObjectRef{}) {
 			a.reason = ref.String() + ": " + found.reason
 		}
 	}
 }
 
 // addObjects adds the objects of one placement.
-func (a *assessor) addObjects(e *evaluator, objects []*WorkloadObject) {
+func (a *assessor) addObjects(e *evaluator, objects []*fleet.Object) {
 	a.counts.Destinations += int32(len(e.destinations))
 	a.workload += len(objects)
 	late := new(big.Int)
@@ -157,14 +158,14 @@ func (a *assessor) checkGuards() {
 	a.noDestinations = total == 0
 	a.hasDestinations = total > 0 || a.stage.minDestinations() == 0
 	if have, want := total+a.waiting, a.stage.minDestinations(); have < want {
-		a.add(ObjectRef{}, unsatisfied("%d destinations, want at least %d%s", have, want, a.choice()))
+		a.add(fleet.ObjectRef{}, unsatisfied("%d destinations, want at least %d%s", have, want, a.choice()))
 	}
 	switch {
 	case a.stage.guards.AllowEmpty:
 	case a.workload == 0:
-		a.add(ObjectRef{}, unsatisfied("the Binding holds no object"))
+		a.add(fleet.ObjectRef{}, unsatisfied("the Binding holds no object"))
 	case a.counts.Objects == 0:
-		a.add(ObjectRef{}, unsatisfied("the filter keeps none of %d objects", a.workload))
+		a.add(fleet.ObjectRef{}, unsatisfied("the filter keeps none of %d objects", a.workload))
 	}
 	a.checkLate(total)
 }
@@ -189,7 +190,7 @@ func (a *assessor) checkLate(total int) {
 		missing[name] = true
 	}
 	if failures := a.stage.maxFailures.of(total); a.stage.perCluster == nil && a.setAside > failures {
-		a.add(ObjectRef{}, unsatisfied("%d clusters are set aside because their delivery takes too long, at most %d may be", a.setAside, failures))
+		a.add(fleet.ObjectRef{}, unsatisfied("%d clusters are set aside because their delivery takes too long, at most %d may be", a.setAside, failures))
 	}
 	switch {
 	case len(missing) <= allowed:
@@ -200,13 +201,13 @@ func (a *assessor) checkLate(total int) {
 			texts[i] = fmt.Sprintf("%s (%s)", name, a.undelivered[name])
 		}
 		a.Satisfaction = Satisfied // this explains whatever the condition says
-		a.add(ObjectRef{}, unknown("%s is not delivered to %s", a.revision, firstOf(texts, ", ")))
+		a.add(fleet.ObjectRef{}, unknown("%s is not delivered to %s", a.revision, firstOf(texts, ", ")))
 	default:
 		late := sortedKeys(a.late)
 		if a.content {
 			a.Satisfaction = Satisfied
 		}
-		a.add(ObjectRef{}, unsatisfied("no status of the bound workload from %s (%s)", firstOf(late, ", "), a.lateText(late)))
+		a.add(fleet.ObjectRef{}, unsatisfied("no status of the bound workload from %s (%s)", firstOf(late, ", "), a.lateText(late)))
 	}
 	if a.addLine != nil && a.unchecked > 0 {
 		a.addLine(Line{Stage: a.stage.Name, Satisfaction: Satisfied,

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stagecraft-go/stagecraft/internal/printable"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -16,7 +18,7 @@ import (
 const historyLength = 10
 
 // endAttempt adds an attempt that has ended to the history. One that never began is left out.
-func (d *decider) endAttempt(rec *v1alpha1.StageStatus, revision RevisionID, outcome, why string) {
+func (d *decider) endAttempt(rec *v1alpha1.StageStatus, revision fleet.RevisionID, outcome, why string) {
 	if rec.EnteredAt == nil && outcome != "Skipped" {
 		return
 	}
@@ -42,7 +44,7 @@ func (d *decider) ticketOf(rec *v1alpha1.StageStatus, gate string) string {
 	if d.Status.Wanted == "" {
 		return digits
 	}
-	return d.revisionName(RevisionID(d.Status.Wanted)) + "/" + digits
+	return d.revisionName(fleet.RevisionID(d.Status.Wanted)) + "/" + digits
 }
 
 // isTicket reports whether a word looks like a ticket.
@@ -118,13 +120,16 @@ func (d *decider) annotated(rec *v1alpha1.StageStatus, gate, ticket string) (who
 	case value == "" && !rec.Awaiting.Clear && rec.Awaiting.Since != d.meta.ResourceVersion:
 		rec.Awaiting = &v1alpha1.Awaiting{Gate: gate, Ticket: ticket, Since: rec.Awaiting.Since, Clear: true}
 	}
+	if value == "" && !rec.Awaiting.Clear && d.policy.requires(rec.Name) == fleet.EvidenceNone {
+		d.recheckAt(d.now.Add(time.Second)) // to see that the annotation is absent
+	}
 	switch {
 	case value == "":
 	case names(word, ticket):
 		return cmp.Or(strings.TrimSpace(rest), word), ""
 	case isTicket(word):
 		return "", fmt.Sprintf("; the annotation has the ticket %s, which is not this one", word)
-	case d.policy.requires(rec.Name) == EvidenceNone && asked && rec.Awaiting.Clear:
+	case d.policy.requires(rec.Name) == fleet.EvidenceNone && asked && rec.Awaiting.Clear:
 		return value, ""
 	default:
 		return "", fmt.Sprintf("; its value %q names no ticket and was there before this one", value)
@@ -163,7 +168,7 @@ func (d *decider) retries() {
 
 // retryText says how to try a stage again.
 func (d *decider) retryText(stage string) string {
-	name := d.revisionName(RevisionID(d.Status.Wanted))
+	name := d.revisionName(fleet.RevisionID(d.Status.Wanted))
 	if d.Status.Wanted == "" {
 		name = "first"
 	}
@@ -175,7 +180,7 @@ func (d *decider) isWanted(word string) bool {
 	if d.Status.Wanted == "" {
 		return word == "first"
 	}
-	return word == d.Status.Wanted || word == d.revisionName(RevisionID(d.Status.Wanted))
+	return word == d.Status.Wanted || word == d.revisionName(fleet.RevisionID(d.Status.Wanted))
 }
 
 // isExpedited reports whether the wanted revision skips soaks and windows.

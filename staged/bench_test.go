@@ -13,6 +13,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -104,16 +105,16 @@ func large(tb testing.TB, objects, clusters int) (r *bindingpolicy.Rollout, stat
 	dev.UID, dev.OwnerReferences, dev.Annotations = "p", []metav1.OwnerReference{owner}, nil
 	r.ObserveBindingPolicy(dev)
 	binding := &control.Binding{ObjectMeta: metav1.ObjectMeta{Name: "s.stage.dev", OwnerReferences: []metav1.OwnerReference{{UID: "p"}}}}
-	var reports []staged.ClusterReport
+	var reports []fleet.ClusterReport
 	for i := range clusters {
 		name := fmt.Sprintf("c%03d", i)
 		binding.Spec.Destinations = append(binding.Spec.Destinations, control.Destination{ClusterID: name})
-		reports = append(reports, staged.ClusterReport{Cluster: name, Reported: true, LastReturned: start, BoundAt: start})
+		reports = append(reports, fleet.ClusterReport{Cluster: name, Reported: true, LastReturned: start, BoundAt: start})
 	}
 	for i := range objects {
 		name := fmt.Sprintf("o%04d", i)
 		binding.Spec.Workload.NamespaceScope = append(binding.Spec.Workload.NamespaceScope, control.DownsyncClause{Group: "apps", Version: "v1", Resource: "deployments", Namespace: "shop", Name: name})
-		r.ObserveReport(bindingpolicy.Report{BindingPolicy: "s.stage.dev", Object: staged.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: name}, Clusters: reports})
+		r.ObserveReport(bindingpolicy.Report{BindingPolicy: "s.stage.dev", Object: fleet.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: name}, Clusters: reports})
 		if i > 0 {
 			r.ObserveStatus(cells(name, "1"))
 		}
@@ -150,7 +151,7 @@ func BenchmarkDecide(b *testing.B) {
 			b.Run(fmt.Sprintf("one status of %d objects on 100 clusters, silent %v", objects, silent), func(b *testing.B) {
 				r, status, change := large(b, objects, 100)
 				for i := 0; silent && i < objects; i++ {
-					object := staged.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: fmt.Sprintf("o%04d", i)}
+					object := fleet.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: fmt.Sprintf("o%04d", i)}
 					r.ObserveReport(bindingpolicy.Report{BindingPolicy: "s.stage.dev", Object: object})
 				}
 				b.ReportAllocs()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/position"
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -69,7 +70,7 @@ func Held(clauses []control.DownsyncPolicyClause) []control.DownsyncPolicyClause
 }
 
 // requires returns the evidence that a stage asks for.
-func (p *Policy) requires(stage string) Evidence {
+func (p *Policy) requires(stage string) fleet.Evidence {
 	want := p.object.Spec.RequireEvidence
 	for _, s := range p.stages {
 		if s.Name == stage {
@@ -78,11 +79,11 @@ func (p *Policy) requires(stage string) Evidence {
 	}
 	switch {
 	case want == v1alpha1.Exact:
-		return EvidenceExact
+		return fleet.EvidenceExact
 	case want == v1alpha1.None, want == "" && !p.stagesUpdates():
-		return EvidenceNone
+		return fleet.EvidenceNone
 	}
-	return EvidenceOrdered
+	return fleet.EvidenceOrdered
 }
 
 func (p *Policy) stagesUpdates() bool { return p.object.Spec.Updates == v1alpha1.Staged }

@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -33,6 +34,9 @@ func (d *decider) setConditions() {
 	d.setCondition("Paused", d.paused, reason)
 	d.setCondition("Succeeded", d.done, reason)
 	d.setCondition("Verified", d.isVerified(), d.verifiedReason())
+	if had := slices.ContainsFunc(d.Status.Conditions, func(c metav1.Condition) bool { return c.Type == "Conflict" }); had || len(d.seen.Conflicts) > 0 {
+		d.setCondition("Conflict", len(d.seen.Conflicts) > 0, reason)
+	}
 }
 
 // isVerified reports whether every result is known to be of the wanted revision.
@@ -40,7 +44,7 @@ func (d *decider) isVerified() bool {
 	if !d.seen.Can.Content || len(d.seen.Conflicts) > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(d.policy.stages, func(s *stage) bool { return d.policy.requires(s.Name) == EvidenceNone })
+	return !slices.ContainsFunc(d.policy.stages, func(s *stage) bool { return d.policy.requires(s.Name) == fleet.EvidenceNone })
 }
 
 func (d *decider) verifiedReason() string {

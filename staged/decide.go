@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stagecraft-go/stagecraft/internal/printable"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -24,13 +25,13 @@ type Decision struct {
 	Status v1alpha1.Status
 	// Place are the placements that must exist, without the observed fields. One that is being
 	// deleted has to be made again when it is gone.
-	Place []Placement
+	Place []fleet.Placement
 	// Remove are the names of placements to remove. A name is here only after the placements of
 	// Place were observed as taken over, and after these hold every cluster that has the workload
 	// from the old one and still needs it.
 	Remove []string
 	// Keep are the revisions whose snapshots are needed.
-	Keep []RevisionID
+	Keep []fleet.RevisionID
 	// Events are what happened and people may want to know.
 	Events []Event
 	// RecheckAfter is when to decide again if nothing changes before; 0: never.
@@ -44,7 +45,7 @@ type Event struct{ Type, Reason, Message string }
 
 // Decide decides what to do, given the stored status and what was observed. It is pure and never
 // fails. Deciding again from the new status, with nothing else changed, changes nothing.
-func (p *Policy) Decide(status v1alpha1.Status, seen World) Decision {
+func (p *Policy) Decide(status v1alpha1.Status, seen fleet.World) Decision {
 	return NewRollout(p).Decide(status, seen)
 }
 
@@ -53,19 +54,19 @@ func (p *Policy) Decide(status v1alpha1.Status, seen World) Decision {
 // goroutines at once.
 type Rollout struct {
 	policy   *Policy
-	results  map[*WorkloadObject]*objectState
+	results  map[*fleet.Object]*objectState
 	exceeded bool // the last decision had not enough budget
 }
 
 // NewRollout returns a Rollout that remembers nothing yet.
 func NewRollout(p *Policy) *Rollout {
-	return &Rollout{policy: p, results: map[*WorkloadObject]*objectState{}}
+	return &Rollout{policy: p, results: map[*fleet.Object]*objectState{}}
 }
 
 // Update sets the version of the policy.
 func (r *Rollout) Update(p *Policy) {
 	if p != r.policy {
-		r.policy, r.results = p, map[*WorkloadObject]*objectState{}
+		r.policy, r.results = p, map[*fleet.Object]*objectState{}
 	}
 }
 
@@ -73,13 +74,13 @@ func (r *Rollout) Update(p *Policy) {
 func (r *Rollout) Policy() *Policy { return r.policy }
 
 // Decide is [Policy.Decide] with remembered results.
-func (r *Rollout) Decide(status v1alpha1.Status, seen World) Decision {
+func (r *Rollout) Decide(status v1alpha1.Status, seen fleet.World) Decision {
 	d := r.decider(status, seen)
 	d.budget.reuse = r.exceeded
 	d.run()
 	r.exceeded = d.budget.exceeded
 	if r.results = d.used; d.meta.DeletionTimestamp != nil {
-		r.results = map[*WorkloadObject]*objectState{}
+		r.results = map[*fleet.Object]*objectState{}
 	}
 	return d.Decision
 }
@@ -89,26 +90,26 @@ type decider struct {
 	Decision
 	policy   *Policy
 	meta     metav1.ObjectMeta
-	seen     *World
+	seen     *fleet.World
 	now      time.Time
-	placed   map[string]*Placement        // observed, by name
+	placed   map[string]*fleet.Placement  // observed, by name
 	clusters map[string]map[string]string // labels of those that exist; nil: not known
 	holders  map[string][]string          // the placements that were observed to hold a cluster
 	ledger   map[string]v1alpha1.ClusterRecord
-	known    map[*WorkloadObject]*objectState // results of earlier decisions
-	used     map[*WorkloadObject]*objectState // results of this one
-	recheck  time.Time                        // when to decide again; zero: never
-	addLine  func(Line)                       // receives the explanation; nil: nobody wants it
-	budget   *budget                          // what evaluations may still cost
+	known    map[*fleet.Object]*objectState // results of earlier decisions
+	used     map[*fleet.Object]*objectState // results of this one
+	recheck  time.Time                      // when to decide again; zero: never
+	addLine  func(Line)                     // receives the explanation; nil: nobody wants it
+	budget   *budget                        // what evaluations may still cost
 
 	done, paused, unverified bool
 	restored                 bool   // the status is older than what exists
 	stalled                  string // the reason why the rollout is stalled; "" if it is not
 }
 
-func (r *Rollout) decider(status v1alpha1.Status, seen World) *decider {
-	d := &decider{policy: r.policy, meta: seen.Meta, seen: &seen, now: seen.Now.Time, placed: map[string]*Placement{},
-		holders: map[string][]string{}, known: r.results, used: map[*WorkloadObject]*objectState{}, budget: newBudget(r.policy.decisionCost)}
+func (r *Rollout) decider(status v1alpha1.Status, seen fleet.World) *decider {
+	d := &decider{policy: r.policy, meta: seen.Meta, seen: &seen, now: seen.Now.Time, placed: map[string]*fleet.Placement{},
+		holders: map[string][]string{}, known: r.results, used: map[*fleet.Object]*objectState{}, budget: newBudget(r.policy.decisionCost)}
 	d.Status = status
 	d.Status.Stages = slices.Clone(status.Stages)
 	for i := range d.Status.Stages {
@@ -153,6 +154,7 @@ func (d *decider) run() {
 			break
 		}
 	}
+	d.noteConflicts()
 	d.listPlacements()
 	d.writeLedger()
 	d.pruneRevisions()

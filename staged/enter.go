@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -43,7 +44,7 @@ func (d *decider) enter(i int) bool {
 func (d *decider) skip(rec *v1alpha1.StageStatus) {
 	if rec.Phase != v1alpha1.Skipped {
 		rec.CompletedAt = wholeSecond(d.now)
-		d.endAttempt(rec, RevisionID(d.Status.Wanted), "Skipped", "its selectors match no cluster")
+		d.endAttempt(rec, fleet.RevisionID(d.Status.Wanted), "Skipped", "its selectors match no cluster")
 	}
 	rec.Phase, rec.Message, rec.FulfilledWith = v1alpha1.Skipped, "its selectors match no cluster", d.Status.Wanted
 }

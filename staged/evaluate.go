@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/internal/eval"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 )
@@ -33,15 +34,15 @@ type evaluator struct {
 	excused      map[string]bool // clusters that are not waited for
 	since, now   time.Time
 	budget       *budget
-	known, used  map[*WorkloadObject]*objectState
+	known, used  map[*fleet.Object]*objectState
 }
 
 // state returns what is remembered of an object.
-func (e *evaluator) state(obj *WorkloadObject) *objectState {
+func (e *evaluator) state(obj *fleet.Object) *objectState {
 	o := e.used[obj]
 	if o == nil {
 		if o = e.known[obj]; o == nil {
-			o = &objectState{WorkloadObject: obj}
+			o = &objectState{Object: obj}
 		}
 		e.used[obj] = o
 	}
@@ -52,7 +53,7 @@ func (e *evaluator) state(obj *WorkloadObject) *objectState {
 func (d *decider) assessWave(a *assessor, w wave, since *metav1.Time) {
 	if why := d.missing(w); why != "" {
 		a.bound = false
-		a.add(ObjectRef{}, unknown("%s", why))
+		a.add(fleet.ObjectRef{}, unknown("%s", why))
 		return
 	}
 	e := &evaluator{stage: a.stage, now: d.now, budget: d.budget, known: d.known, used: d.used, excused: map[string]bool{}}
@@ -60,13 +61,13 @@ func (d *decider) assessWave(a *assessor, w wave, since *metav1.Time) {
 		e.since = since.Time
 	}
 	if conflict := d.conflict(e.destinations); conflict != "" {
-		a.add(ObjectRef{}, unsatisfied("%s", conflict))
+		a.add(fleet.ObjectRef{}, unsatisfied("%s", conflict))
 	}
 	if d.seen.Can.Content {
 		d.addDelivery(a, e, w)
 		a.addObjects(e, d.objectsOf(a, e))
 	} else {
-		a.evidence = EvidenceNone
+		a.evidence = fleet.EvidenceNone
 		a.addObjects(e, d.placed[w.name].Objects)
 	}
 	if d.budget.exceeded {
@@ -105,15 +106,15 @@ func (d *decider) addDelivery(a *assessor, e *evaluator, w wave) {
 			e.excused[name] = true
 			a.setAside++
 		case !e.excused[name]:
-			a.undelivered[name] = "it has " + d.revisionName(RevisionID(rec.Applied))
+			a.undelivered[name] = "it has " + d.revisionName(fleet.RevisionID(rec.Applied))
 		}
 	}
 }
 
 // objectsOf combines the reports of the wanted revision. A report of another revision is no report.
-func (d *decider) objectsOf(a *assessor, e *evaluator) []*WorkloadObject {
+func (d *decider) objectsOf(a *assessor, e *evaluator) []*fleet.Object {
 	required := d.policy.requires(a.stage.Name)
-	reports := map[ObjectRef]map[string]Report{}
+	reports := map[fleet.ObjectRef]map[string]fleet.Report{}
 	for _, c := range d.seen.Clusters {
 		if !slices.Contains(e.destinations, c.Name) {
 			continue
@@ -123,13 +124,13 @@ func (d *decider) objectsOf(a *assessor, e *evaluator) []*WorkloadObject {
 				continue
 			}
 			if reports[r.Object] == nil {
-				reports[r.Object] = map[string]Report{}
+				reports[r.Object] = map[string]fleet.Report{}
 			}
 			reports[r.Object][c.Name] = r
 			a.evidence = min(a.evidence, r.Evidence)
 		}
 	}
-	objects := make([]*WorkloadObject, len(d.seen.Workload.Objects))
+	objects := make([]*fleet.Object, len(d.seen.Workload.Objects))
 	for i, o := range d.seen.Workload.Objects {
 		objects[i] = d.combine(o, e.destinations, reports[o.Ref()])
 	}
@@ -137,16 +138,16 @@ func (d *decider) objectsOf(a *assessor, e *evaluator) []*WorkloadObject {
 }
 
 // counts reports whether a report is one of the wanted revision, as well as that has to be known.
-func (d *decider) counts(r Report, c Cluster, required Evidence) bool {
-	if required == EvidenceNone && r.Revision == "" {
+func (d *decider) counts(r fleet.Report, c fleet.Cluster, required fleet.Evidence) bool {
+	if required == fleet.EvidenceNone && r.Revision == "" {
 		return true
 	}
 	return r.Revision != "" && string(r.Revision) == d.Status.Wanted && r.Evidence >= required && string(c.Applied) == d.Status.Wanted
 }
 
 // combine returns an object with the CombinedStatus of reports.
-func (d *decider) combine(o *WorkloadObject, destinations []string, reports map[string]Report) *WorkloadObject {
-	made := &WorkloadObject{Clause: o.Clause, ReturnedKnown: true}
+func (d *decider) combine(o *fleet.Object, destinations []string, reports map[string]fleet.Report) *fleet.Object {
+	made := &fleet.Object{Clause: o.Clause, ReturnedKnown: true}
 	in := kubestellar.Input{Binding: &control.Binding{}, Resource: o.Clause.Resource, Collectors: d.seen.Collectors, Reports: map[string]kubestellar.Report{},
 		Object: &unstructured.Unstructured{Object: map[string]any{"apiVersion": strings.TrimPrefix(o.Clause.Group+"/"+o.Clause.Version, "/"), "kind": o.Clause.Resource,
 			"metadata": map[string]any{"namespace": o.Clause.Namespace, "name": o.Clause.Name}}}}
@@ -155,7 +156,7 @@ func (d *decider) combine(o *WorkloadObject, destinations []string, reports map[
 		in.Binding.Spec.Destinations = append(in.Binding.Spec.Destinations, control.Destination{ClusterID: name})
 		if r, has := reports[name]; has {
 			in.Reports[name] = kubestellar.Report{Status: r.Status, LastUpdate: r.At}
-			made.Returned = append(made.Returned, ClusterReport{Cluster: name, Reported: true, LastReturned: r.At})
+			made.Returned = append(made.Returned, fleet.ClusterReport{Cluster: name, Reported: true, LastReturned: r.At})
 		}
 	}
 	if status, has := kubestellar.Combine(kubestellar.Upstream, in); has {
@@ -245,7 +246,7 @@ func (e *evaluator) newResult(o *objectState) *objectResult {
 // evaluateFailure evaluates the failure condition. A status from before the present version of the
 // workload is no failure, unless guards allow stale status. An error must not go unseen: the stage
 // cannot pass.
-func (e *evaluator) evaluateFailure(r *objectResult, variables map[string]any, reports []ClusterReport) {
+func (e *evaluator) evaluateFailure(r *objectResult, variables map[string]any, reports []fleet.ClusterReport) {
 	if e.stage.failure == nil {
 		return
 	}
@@ -261,13 +262,13 @@ func (e *evaluator) evaluateFailure(r *objectResult, variables map[string]any, r
 }
 
 // stale counts the destinations whose status is older than the present version of the workload.
-func (e *evaluator) stale(reports []ClusterReport) (n int) {
+func (e *evaluator) stale(reports []fleet.ClusterReport) (n int) {
 	if e.stage.guards.AllowStale {
 		return 0
 	}
 	old := map[string]bool{}
 	for _, r := range reports {
-		old[r.Cluster] = r.isLate()
+		old[r.Cluster] = r.IsLate()
 	}
 	for _, name := range e.destinations {
 		if old[name] {
@@ -318,7 +319,7 @@ func (e *evaluator) variables(o *objectState) (map[string]any, error) {
 
 // reports returns which clusters reported the object, if that is known: from what was observed, or
 // else from the rows of its CombinedStatus.
-func (e *evaluator) reports(o *objectState) ([]ClusterReport, bool) {
+func (e *evaluator) reports(o *objectState) ([]fleet.ClusterReport, bool) {
 	if o.ReturnedKnown || o.Combined == nil {
 		return o.Returned, o.ReturnedKnown
 	}
@@ -327,7 +328,7 @@ func (e *evaluator) reports(o *objectState) ([]ClusterReport, bool) {
 
 // reported counts the destinations that reported. Reports of other clusters, which may still have
 // the object, do not count.
-func (e *evaluator) reported(reports []ClusterReport) (n int) {
+func (e *evaluator) reported(reports []fleet.ClusterReport) (n int) {
 	reported := map[string]bool{}
 	for _, r := range reports {
 		reported[r.Cluster] = reported[r.Cluster] || r.Reported
@@ -342,14 +343,14 @@ func (e *evaluator) reported(reports []ClusterReport) (n int) {
 
 // late returns the destinations that have not reported the object since it was bound, as a bit set:
 // there may be many destinations for each of many objects.
-func (e *evaluator) late(o *objectState, reports []ClusterReport) *big.Int {
+func (e *evaluator) late(o *objectState, reports []fleet.ClusterReport) *big.Int {
 	late := new(big.Int)
-	if e.stage.guards.AllowStale || o.Ref().neverReports() {
+	if e.stage.guards.AllowStale || neverReports(o.Ref()) {
 		return late
 	}
 	inTime := make(map[string]bool, len(reports))
 	for _, r := range reports {
-		inTime[r.Cluster] = !r.isLate()
+		inTime[r.Cluster] = !r.IsLate()
 	}
 	for i, name := range e.destinations {
 		if !inTime[name] {

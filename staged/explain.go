@@ -7,6 +7,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/printable"
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/internal/eval"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -14,7 +15,7 @@ import (
 // A Line is one finding of an explanation.
 type Line struct {
 	Stage        string
-	Object       ObjectRef // zero if the finding is about the stage
+	Object       fleet.ObjectRef // zero if the finding is about the stage
 	Satisfaction Satisfaction
 	Text         string // what was observed and what is wanted
 }
@@ -25,7 +26,7 @@ func (l Line) String() string {
 	words := [...]string{"unknown", "waiting", "ok"}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: stage %q: ", words[l.Satisfaction], l.Stage)
-	if l.Object != (ObjectRef{}) {
+	if l.Object != (fleet.ObjectRef{}) {
 		b.WriteString(l.Object.String() + ": ")
 	}
 	b.WriteString(l.Text)
@@ -33,7 +34,7 @@ func (l Line) String() string {
 }
 
 // Explain is [Policy.Explain] with remembered results.
-func (r *Rollout) Explain(status v1alpha1.Status, seen World) []Line {
+func (r *Rollout) Explain(status v1alpha1.Status, seen fleet.World) []Line {
 	var lines []Line
 	d := r.decider(status, seen)
 	d.addLine = func(l Line) { lines = append(lines, l) }
@@ -43,7 +44,7 @@ func (r *Rollout) Explain(status v1alpha1.Status, seen World) []Line {
 
 // Explain says for each object and each part of the condition of the active stage what was observed
 // and what is wanted, and then what else the stage waits for.
-func (p *Policy) Explain(status v1alpha1.Status, seen World) []Line {
+func (p *Policy) Explain(status v1alpha1.Status, seen fleet.World) []Line {
 	return NewRollout(p).Explain(status, seen)
 }
 

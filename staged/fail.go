@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -28,7 +29,7 @@ func (d *decider) fail(i int, why string) bool {
 func (d *decider) noteFailed(rec *v1alpha1.StageStatus, why string) {
 	if rec.Phase != v1alpha1.Failed {
 		d.event("Warning", "StageFailed", "stage %q: %s", rec.Name, why)
-		d.endAttempt(rec, RevisionID(d.Status.Wanted), "Failed", why)
+		d.endAttempt(rec, fleet.RevisionID(d.Status.Wanted), "Failed", why)
 	}
 	rec.Phase, rec.Message, rec.SatisfiedSince, rec.Soak = v1alpha1.Failed, why, nil, nil
 }
@@ -179,7 +180,7 @@ func (d *decider) retire(i int) bool {
 	for _, name := range all {
 		if c := d.ledger[name]; c.Applied != c.Back {
 			waiting = append(waiting, name)
-			needed[d.revisionName(RevisionID(c.Back))] = true
+			needed[d.revisionName(fleet.RevisionID(c.Back))] = true
 		}
 	}
 	withdrawn := d.clustersWith("", func(c v1alpha1.ClusterRecord) bool { return c.Desired == v1alpha1.Withdrawn })
@@ -188,12 +189,12 @@ func (d *decider) retire(i int) bool {
 	case len(waiting) > 0 && !d.seen.Can.OldRevision:
 		d.setRetired(v1alpha1.RollbackNeeded)
 		d.stall("RollbackNeeded", "stage %q has failed: %s; %s keeps %s until the source holds %s again", rec.Name, rec.Message,
-			firstOf(waiting, ", "), d.revisionName(RevisionID(d.Status.Wanted)), firstOf(sortedKeys(needed), ", "))
+			firstOf(waiting, ", "), d.revisionName(fleet.RevisionID(d.Status.Wanted)), firstOf(sortedKeys(needed), ", "))
 	case len(waiting)+len(withdrawn) > 0:
 		d.stall("RollingBack", "stage %q has failed: %s; waits for %s to go back", rec.Name, rec.Message, firstOf(append(waiting, withdrawn...), ", "))
 	default:
 		d.setRetired(v1alpha1.RolledBack)
-		d.stall("RolledBack", "stage %q was rolled back from %s: %s; to try again: %s", rec.Name, d.revisionName(RevisionID(d.Status.Wanted)), rec.Message, d.retryText(rec.Name))
+		d.stall("RolledBack", "stage %q was rolled back from %s: %s; to try again: %s", rec.Name, d.revisionName(fleet.RevisionID(d.Status.Wanted)), rec.Message, d.retryText(rec.Name))
 	}
 	return false
 }
@@ -206,7 +207,7 @@ func (d *decider) setRetired(phase v1alpha1.Phase) {
 		case v1alpha1.RollingBack, v1alpha1.RollbackNeeded:
 			if rec.Phase != phase {
 				d.event("Warning", string(phase), "stage %q: %s", rec.Name, rec.Message)
-				d.endAttempt(rec, RevisionID(d.Status.Wanted), string(phase), rec.Message)
+				d.endAttempt(rec, fleet.RevisionID(d.Status.Wanted), string(phase), rec.Message)
 			}
 			rec.Phase = phase
 		}
@@ -278,7 +279,7 @@ func (d *decider) withdrawBatch(i int, why string) bool {
 	failed := &rec.Batches[rec.StartedBatches]
 	failed.SetAside = why
 	d.event("Warning", "BatchRolledBack", "batch %d of stage %q has failed: %s", rec.StartedBatches+1, rec.Name, why)
-	d.endAttempt(rec, RevisionID(d.Status.Wanted), "RolledBack", why)
+	d.endAttempt(rec, fleet.RevisionID(d.Status.Wanted), "RolledBack", why)
 	if owned := d.owned(d.batchName(i, int(rec.StartedBatches))); owned != nil {
 		owned.Removing = true
 	}

@@ -36,8 +36,8 @@ func policyText(stages ...string) string {
 
 const keep = "  retention: Keep\n"
 
-// fleet is a world with these clusters, env/name each; all of them are ready.
-func fleet(t *testing.T, text string, clusters ...string) *world {
+// fleetOf is a world with these clusters, env/name each; all of them are ready.
+func fleetOf(t *testing.T, text string, clusters ...string) *world {
 	w := newWorld(t, text)
 	w.clusters = map[string]map[string]string{}
 	w.join(clusters...)
@@ -109,7 +109,7 @@ func TestMaxConcurrencyAddedLaterTakesNothingAway(t *testing.T) {
 			policyText(stageText("dev", "dev"), stageText("prod", "prod", "soak: 30m", "maxConcurrency: 20%"), stageText("end", "none"))},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := fleet(t, tc.before, append([]string{"dev/d1"}, prods...)...)
+			w := fleetOf(t, tc.before, append([]string{"dev/d1"}, prods...)...)
 			w.settle()
 			require.Equal(t, names(prods), w.served())
 			w.edit(tc.after)
@@ -124,7 +124,7 @@ func TestMaxConcurrencyRemovedFromAPassedStageTakesNothingAway(t *testing.T) {
 	text := func(lines ...string) string {
 		return policyText(stageText("dev", "dev", lines...), stageText("prod", "prod", "approval: {after: true}")) + keep
 	}
-	w := fleet(t, text("maxConcurrency: 1"), "dev/d1", "dev/d2", "prod/p1")
+	w := fleetOf(t, text("maxConcurrency: 1"), "dev/d1", "dev/d2", "prod/p1")
 	w.settle()
 	require.Equal(t, []string{"d1", "d2", "p1"}, w.served())
 	w.edit(text())
@@ -135,7 +135,7 @@ func TestMaxConcurrencyRemovedFromAPassedStageTakesNothingAway(t *testing.T) {
 
 // A cluster that the next stage selects, but whose Binding does not list it yet, keeps what it has.
 func TestARelabelledClusterKeepsTheWorkloadUntilItHasItElsewhere(t *testing.T) {
-	w := fleet(t, policyText(stageText("dev", "dev"), stageText("prod", "prod")), "dev/d", "dev/x", "prod/p")
+	w := fleetOf(t, policyText(stageText("dev", "dev"), stageText("prod", "prod")), "dev/d", "dev/x", "prod/p")
 	for len(w.policies) < 2 {
 		w.decide()
 	}
@@ -150,7 +150,7 @@ func TestARelabelledClusterKeepsTheWorkloadUntilItHasItElsewhere(t *testing.T) {
 func TestBatchesFollowTheirSelectors(t *testing.T) {
 	stage := func(env string) string { return policyText(stageText("prod", env, "maxConcurrency: 50%", "soak: 1h")) }
 	t.Run("a cluster that matches no longer loses the workload", func(t *testing.T) {
-		w := fleet(t, stage("prod"), "prod/p1", "prod/p2")
+		w := fleetOf(t, stage("prod"), "prod/p1", "prod/p2")
 		w.settle()
 		require.Equal(t, []string{"p1"}, w.served())
 		w.join("old/p1")
@@ -158,7 +158,7 @@ func TestBatchesFollowTheirSelectors(t *testing.T) {
 		require.NotContains(t, w.served(), "p1")
 	})
 	t.Run("a cluster that matches no longer never gets it", func(t *testing.T) {
-		w := fleet(t, stage("prod"), "prod/p1", "prod/p2", "eu/p3")
+		w := fleetOf(t, stage("prod"), "prod/p1", "prod/p2", "eu/p3")
 		w.settle()
 		w.edit(stage("eu"))
 		for range 6 {
@@ -173,7 +173,7 @@ func TestBatchesFollowTheirSelectors(t *testing.T) {
 func TestAStageBeforeTheActiveOneIsNotLeftOut(t *testing.T) {
 	canary, region, prod := stageText("canary", "dev", "soak: 1h"), stageText("region", "mid", "approval: {after: true}"), stageText("prod", "prod")
 	for _, retention := range []string{"", keep} {
-		w := fleet(t, policyText(canary, region, prod)+retention, "dev/d1", "mid/m1", "prod/p1")
+		w := fleetOf(t, policyText(canary, region, prod)+retention, "dev/d1", "mid/m1", "prod/p1")
 		w.settle()
 		require.Equal(t, "canary", w.status.ActiveStage)
 		w.edit(policyText(region, canary, prod) + retention)
@@ -191,7 +191,7 @@ func TestAStageBeforeTheActiveOneIsNotLeftOut(t *testing.T) {
 
 func TestAnInsertedStageIsServedFirst(t *testing.T) {
 	dev, prod, end := stageText("dev", "dev"), stageText("prod", "prod", "approval: {after: true}"), stageText("end", "none")
-	w := fleet(t, policyText(dev, prod, end), "dev/d1", "mid/m1", "prod/p1")
+	w := fleetOf(t, policyText(dev, prod, end), "dev/d1", "mid/m1", "prod/p1")
 	w.settle()
 	require.Equal(t, "prod", w.status.ActiveStage)
 	w.available["m1"] = 0
@@ -210,7 +210,7 @@ func TestSkippingComesAfterTheOtherGates(t *testing.T) {
 		return policyText(stageText("dev", "dev"), stageText("canary", "canary", lines...), stageText("prod", "prod"))
 	}
 	t.Run("paused", func(t *testing.T) {
-		w := fleet(t, text("paused: true"), "dev/d1", "prod/p1")
+		w := fleetOf(t, text("paused: true"), "dev/d1", "prod/p1")
 		w.settle()
 		require.True(t, w.holds("Paused"))
 		require.Equal(t, []string{"d1"}, w.served())
@@ -219,7 +219,7 @@ func TestSkippingComesAfterTheOtherGates(t *testing.T) {
 		require.Equal(t, "prod", w.status.ActiveStage)
 	})
 	t.Run("approval", func(t *testing.T) {
-		w := fleet(t, text("approval: {before: true}"), "dev/d1", "prod/p1")
+		w := fleetOf(t, text("approval: {before: true}"), "dev/d1", "prod/p1")
 		w.settle()
 		require.Contains(t, w.last.Message, "before.canary")
 		w.approve("before.canary")
@@ -227,7 +227,7 @@ func TestSkippingComesAfterTheOtherGates(t *testing.T) {
 		require.Equal(t, "prod", w.status.ActiveStage)
 	})
 	t.Run("windows", func(t *testing.T) {
-		w := fleet(t, text("windows: [{cron: '0 13 * * *', duration: 1h}]"), "dev/d1", "prod/p1")
+		w := fleetOf(t, text("windows: [{cron: '0 13 * * *', duration: 1h}]"), "dev/d1", "prod/p1")
 		w.settle()
 		require.Equal(t, "dev", w.status.ActiveStage)
 		w.pass(time.Hour)
@@ -235,7 +235,7 @@ func TestSkippingComesAfterTheOtherGates(t *testing.T) {
 		require.Equal(t, "prod", w.status.ActiveStage)
 	})
 	t.Run("rolled back", func(t *testing.T) {
-		w := fleet(t, text(), "dev/d1", "canary/c1", "prod/p1")
+		w := fleetOf(t, text(), "dev/d1", "canary/c1", "prod/p1")
 		w.available["c1"] = 2
 		w.settle()
 		require.Equal(t, v1alpha1.RolledBack, w.phase("canary"))
@@ -249,7 +249,7 @@ func TestSkippingComesAfterTheOtherGates(t *testing.T) {
 func TestOneObservationWithoutDestinationsEndsNoSoak(t *testing.T) {
 	text := policyText(stageText("canary", "canary", "skipIfEmpty: true", "soak: 10h"), stageText("prod", "prod"))
 	for _, known := range []bool{true, false} {
-		w := fleet(t, text, "canary/c1", "prod/p1")
+		w := fleetOf(t, text, "canary/c1", "prod/p1")
 		w.settle()
 		seen := w.observe()
 		for i, b := range seen.Bindings {
@@ -268,7 +268,7 @@ func TestOneObservationWithoutDestinationsEndsNoSoak(t *testing.T) {
 }
 
 func TestABatchWhoseClustersHaveLeftBlocksNothing(t *testing.T) {
-	w := fleet(t, policyText(stageText("prod", "prod", "condition: num('sum') == 1", "maxConcurrency: 1")), "prod/p1", "prod/p2", "prod/p3")
+	w := fleetOf(t, policyText(stageText("prod", "prod", "condition: num('sum') == 1", "maxConcurrency: 1")), "prod/p1", "prod/p2", "prod/p3")
 	w.available["p1"] = 0
 	w.settle()
 	require.Equal(t, []string{"p1"}, w.served())
@@ -280,7 +280,7 @@ func TestABatchWhoseClustersHaveLeftBlocksNothing(t *testing.T) {
 
 func TestClustersThatJoinAFinishedOrPassedStageAreServed(t *testing.T) {
 	t.Run("finished", func(t *testing.T) {
-		w := fleet(t, policyText(stageText("dev", "dev"), stageText("prod", "prod", "maxConcurrency: 50%")), "dev/d1", "prod/p1", "prod/p2")
+		w := fleetOf(t, policyText(stageText("dev", "dev"), stageText("prod", "prod", "maxConcurrency: 50%")), "dev/d1", "prod/p1", "prod/p2")
 		w.settle()
 		w.join("prod/p3")
 		w.settleKeeping("p1", "p2")
@@ -288,7 +288,7 @@ func TestClustersThatJoinAFinishedOrPassedStageAreServed(t *testing.T) {
 		require.True(t, w.holds("Succeeded"))
 	})
 	t.Run("passed, under Keep", func(t *testing.T) {
-		w := fleet(t, policyText(stageText("dev", "dev", "maxConcurrency: 1"), stageText("prod", "prod", "approval: {after: true}"))+keep, "dev/d1", "prod/p1")
+		w := fleetOf(t, policyText(stageText("dev", "dev", "maxConcurrency: 1"), stageText("prod", "prod", "approval: {after: true}"))+keep, "dev/d1", "prod/p1")
 		w.settle()
 		w.join("dev/d2")
 		w.settleKeeping("d1", "p1")
@@ -297,7 +297,7 @@ func TestClustersThatJoinAFinishedOrPassedStageAreServed(t *testing.T) {
 }
 
 func TestKeepKeepsTheWorkloadOfARenamedStage(t *testing.T) {
-	w := fleet(t, policyText(stageText("dev", "dev"), stageText("prod", "prod"))+keep, "dev/d1", "prod/p1")
+	w := fleetOf(t, policyText(stageText("dev", "dev"), stageText("prod", "prod"))+keep, "dev/d1", "prod/p1")
 	w.settle()
 	w.edit(policyText(stageText("development", "dev"), stageText("prod", "prod")) + keep)
 	w.settleKeeping("d1", "p1")
@@ -307,7 +307,7 @@ func TestKeepKeepsTheWorkloadOfARenamedStage(t *testing.T) {
 
 func TestAnApprovalBelongsToARevision(t *testing.T) {
 	approved := func(t *testing.T, text string) *world {
-		w := fleet(t, text, "dev/d1", "prod/p1")
+		w := fleetOf(t, text, "dev/d1", "prod/p1")
 		w.settle()
 		require.Equal(t, "dev", w.status.ActiveStage)
 		w.approve("before.prod")
@@ -372,7 +372,7 @@ func TestAnApprovalBelongsToARevision(t *testing.T) {
 }
 
 func TestAStatusOfAnEarlierVersionIsNoFailure(t *testing.T) {
-	w := fleet(t, policyText(stageText("dev", "dev"), stageText("prod", "prod", "failureCondition: num('sum') > 1", "onFailure: Rollback", "withdrawFirst: true")), "dev/d1", "prod/p1")
+	w := fleetOf(t, policyText(stageText("dev", "dev"), stageText("prod", "prod", "failureCondition: num('sum') > 1", "onFailure: Rollback", "withdrawFirst: true")), "dev/d1", "prod/p1")
 	w.boundAt, w.returned["d1"] = start, start
 	w.available["p1"], w.returned["p1"] = 2, start.Add(-24*time.Hour)
 	w.settle()
@@ -383,7 +383,7 @@ func TestAStatusOfAnEarlierVersionIsNoFailure(t *testing.T) {
 }
 
 func TestAClusterThatNeverReportsHidesNoFailure(t *testing.T) {
-	w := fleet(t, policyText(stageText("dev", "dev"), stageText("prod", "prod", "failureCondition: reported > 0", "onFailure: Rollback", "withdrawFirst: true", "guards: {allowErrors: true}")), "dev/d1", "prod/p1", "prod/p2")
+	w := fleetOf(t, policyText(stageText("dev", "dev"), stageText("prod", "prod", "failureCondition: reported > 0", "onFailure: Rollback", "withdrawFirst: true", "guards: {allowErrors: true}")), "dev/d1", "prod/p1", "prod/p2")
 	w.boundAt, w.returned["d1"], w.returned["p1"] = start, start, start
 	delete(w.available, "p2")
 	w.settle()
@@ -391,14 +391,14 @@ func TestAClusterThatNeverReportsHidesNoFailure(t *testing.T) {
 }
 
 func TestAFailureConditionThatFailsIsSeen(t *testing.T) {
-	w := fleet(t, policyText(stageText("dev", "dev", "failureCondition: num('faild') > 0"), stageText("prod", "prod")), "dev/d1", "prod/p1")
+	w := fleetOf(t, policyText(stageText("dev", "dev", "failureCondition: num('faild') > 0"), stageText("prod", "prod")), "dev/d1", "prod/p1")
 	w.settle()
 	require.Equal(t, "dev", w.status.ActiveStage)
 	require.Contains(t, w.last.Message, "failureCondition: no collector has a column faild")
 }
 
 func TestABindingPolicyThatIsBeingDeletedDoesNotCount(t *testing.T) {
-	w := fleet(t, policyText(stageText("dev", "dev"), stageText("prod", "prod", "soak: 1h", "failureCondition: num('sum') > 1", "onFailure: Rollback", "withdrawFirst: true")), "dev/d1", "prod/p1")
+	w := fleetOf(t, policyText(stageText("dev", "dev"), stageText("prod", "prod", "soak: 1h", "failureCondition: num('sum') > 1", "onFailure: Rollback", "withdrawFirst: true")), "dev/d1", "prod/p1")
 	w.decide()
 	w.decide()
 	require.Equal(t, []string{"s.stage.dev", "s.stage.prod"}, w.exist())
@@ -455,7 +455,7 @@ func show(r *bindingpolicy.Rollout, seen bindingpolicy.Observation) {
 }
 
 func TestAWrongClockDoesNotLast(t *testing.T) {
-	w := fleet(t, policyText(stageText("dev", "dev", "soak: 30m"), stageText("prod", "prod")), "dev/d1", "prod/p1")
+	w := fleetOf(t, policyText(stageText("dev", "dev", "soak: 30m"), stageText("prod", "prod")), "dev/d1", "prod/p1")
 	w.decide()
 	w.now = start.AddDate(1, 0, 0)
 	w.decide()
@@ -468,7 +468,7 @@ func TestAWrongClockDoesNotLast(t *testing.T) {
 }
 
 func TestABindingPolicyOfSomebodyElseStalls(t *testing.T) {
-	w := fleet(t, policyText(stageText("dev", "dev"), stageText("prod", "prod")), "dev/d1", "prod/p1")
+	w := fleetOf(t, policyText(stageText("dev", "dev"), stageText("prod", "prod")), "dev/d1", "prod/p1")
 	seen := w.observe()
 	seen.BindingPolicies = []*control.BindingPolicy{{ObjectMeta: metav1.ObjectMeta{Name: "s.stage.dev", UID: "x"}}}
 	d := bindingpolicy.Decide(w.policy, w.status, seen, w.now)

@@ -18,7 +18,7 @@ func perCluster(limits string, lines ...string) string {
 }
 
 func TestPerClusterKeepsSoManyUnavailable(t *testing.T) {
-	w := fleet(t, perCluster("maxUnavailable: 2"), prods...)
+	w := fleetOf(t, perCluster("maxUnavailable: 2"), prods...)
 	for _, c := range names(prods) {
 		w.available[c] = 0
 	}
@@ -43,7 +43,7 @@ func TestPerClusterKeepsSoManyUnavailable(t *testing.T) {
 
 func TestPerClusterMaxUnavailableInPerCent(t *testing.T) {
 	for percent, want := range map[string]int{"40%": 2, "50%": 2, "100%": 5, "10%": 1} {
-		w := fleet(t, perCluster("maxUnavailable: "+percent), prods...)
+		w := fleetOf(t, perCluster("maxUnavailable: "+percent), prods...)
 		clear(w.available)
 		w.settle()
 		require.Len(t, w.served(), want, percent)
@@ -51,7 +51,7 @@ func TestPerClusterMaxUnavailableInPerCent(t *testing.T) {
 }
 
 func TestTimedOutClustersAreSetAside(t *testing.T) {
-	w := fleet(t, perCluster("progressDeadlineSeconds: 60", "maxFailures: 1", "guards: {allowErrors: true}"), prods...)
+	w := fleetOf(t, perCluster("progressDeadlineSeconds: 60", "maxFailures: 1", "guards: {allowErrors: true}"), prods...)
 	w.available["p0"] = 0
 	w.settle()
 	require.Equal(t, []string{"p0"}, w.served())
@@ -64,7 +64,7 @@ func TestTimedOutClustersAreSetAside(t *testing.T) {
 }
 
 func TestTooManyTimedOutClustersFailTheStage(t *testing.T) {
-	w := fleet(t, perCluster("maxUnavailable: 5, progressDeadlineSeconds: 60", "maxFailures: 40%"), prods...)
+	w := fleetOf(t, perCluster("maxUnavailable: 5, progressDeadlineSeconds: 60", "maxFailures: 40%"), prods...)
 	for _, c := range []string{"p0", "p1", "p2"} {
 		w.available[c] = 0
 	}
@@ -85,7 +85,7 @@ func TestTooManyTimedOutClustersFailTheStage(t *testing.T) {
 }
 
 func TestNotAllClustersMayBeSetAside(t *testing.T) {
-	w := fleet(t, perCluster("maxUnavailable: 5, progressDeadlineSeconds: 60", "maxFailures: 100%"), prods...)
+	w := fleetOf(t, perCluster("maxUnavailable: 5, progressDeadlineSeconds: 60", "maxFailures: 100%"), prods...)
 	clear(w.available)
 	w.settle()
 	w.pass(time.Minute)
@@ -94,7 +94,7 @@ func TestNotAllClustersMayBeSetAside(t *testing.T) {
 }
 
 func TestMinSuccessTimeIsThatOfACluster(t *testing.T) {
-	w := fleet(t, perCluster("maxUnavailable: 2, minSuccessTime: 5m"), "prod/p0", "prod/p1", "prod/p2")
+	w := fleetOf(t, perCluster("maxUnavailable: 2, minSuccessTime: 5m"), "prod/p0", "prod/p1", "prod/p2")
 	w.settle()
 	require.Equal(t, []string{"p0", "p1"}, w.served())
 	w.pass(4 * time.Minute)
@@ -112,7 +112,7 @@ func TestMinSuccessTimeIsThatOfACluster(t *testing.T) {
 }
 
 func TestAClusterThatFailsIsSetAside(t *testing.T) {
-	w := fleet(t, perCluster("maxUnavailable: 5", "maxFailures: 1", "failureCondition: num('sum') > 1"), prods...)
+	w := fleetOf(t, perCluster("maxUnavailable: 5", "maxFailures: 1", "failureCondition: num('sum') > 1"), prods...)
 	w.available["p3"] = 2
 	w.settle()
 	require.True(t, w.holds("Succeeded"))
@@ -120,7 +120,7 @@ func TestAClusterThatFailsIsSetAside(t *testing.T) {
 }
 
 func TestBatchSoakAndStageDeadline(t *testing.T) {
-	w := fleet(t, policyText(stageText("prod", "prod", "maxConcurrency: 1", "soak: 30m", "batchSoak: 1m"), stageText("end", "end")), append(prods, "end/e")...)
+	w := fleetOf(t, policyText(stageText("prod", "prod", "maxConcurrency: 1", "soak: 30m", "batchSoak: 1m"), stageText("end", "end")), append(prods, "end/e")...)
 	for range 5 {
 		w.settle()
 		w.pass(time.Minute)
@@ -131,7 +131,7 @@ func TestBatchSoakAndStageDeadline(t *testing.T) {
 	w.settle()
 	require.Equal(t, "end", w.status.ActiveStage, "and half an hour once")
 
-	w = fleet(t, policyText(stageText("prod", "prod", "maxConcurrency: 1", "batchSoak: 1m", "stageDeadlineSeconds: 150"), stageText("end", "end")), prods...)
+	w = fleetOf(t, policyText(stageText("prod", "prod", "maxConcurrency: 1", "batchSoak: 1m", "stageDeadlineSeconds: 150"), stageText("end", "end")), prods...)
 	for range 3 {
 		w.settle()
 		w.pass(time.Minute)
@@ -142,7 +142,7 @@ func TestBatchSoakAndStageDeadline(t *testing.T) {
 }
 
 func TestApprovalTimeout(t *testing.T) {
-	w := fleet(t, policyText(stageText("dev", "dev"), stageText("prod", "prod", "approval: {after: true, timeoutSeconds: 60}", "onFailure: Rollback", "withdrawFirst: true"), stageText("end", "end")), "dev/d", "prod/p", "end/e")
+	w := fleetOf(t, policyText(stageText("dev", "dev"), stageText("prod", "prod", "approval: {after: true, timeoutSeconds: 60}", "onFailure: Rollback", "withdrawFirst: true"), stageText("end", "end")), "dev/d", "prod/p", "end/e")
 	w.settle()
 	require.Equal(t, "prod", w.status.ActiveStage)
 	require.Equal(t, time.Minute, w.last.RecheckAfter)
@@ -151,7 +151,7 @@ func TestApprovalTimeout(t *testing.T) {
 	require.Equal(t, v1alpha1.RolledBack, w.phase("prod"))
 	require.Contains(t, w.last.Message, "nobody approved within 1m0s")
 
-	w = fleet(t, policyText(stageText("dev", "dev"), stageText("prod", "prod", "approval: {before: true, timeoutSeconds: 60}")), "dev/d", "prod/p")
+	w = fleetOf(t, policyText(stageText("dev", "dev"), stageText("prod", "prod", "approval: {before: true, timeoutSeconds: 60}")), "dev/d", "prod/p")
 	w.settle()
 	require.False(t, w.holds("Stalled"))
 	w.pass(time.Minute)
@@ -164,7 +164,7 @@ func TestApprovalTimeout(t *testing.T) {
 
 func TestBatchesInWindows(t *testing.T) {
 	for _, inWindows := range []bool{true, false} {
-		w := fleet(t, policyText(stageText("prod", "prod", "maxConcurrency: 1", "batchSoak: 90m", "windows: [{cron: '0 12 * * *', duration: 1h}]", fmt.Sprint("batchesInWindows: ", inWindows))), "prod/p0", "prod/p1")
+		w := fleetOf(t, policyText(stageText("prod", "prod", "maxConcurrency: 1", "batchSoak: 90m", "windows: [{cron: '0 12 * * *', duration: 1h}]", fmt.Sprint("batchesInWindows: ", inWindows))), "prod/p0", "prod/p1")
 		w.settle()
 		w.pass(90 * time.Minute)
 		w.settle()
@@ -180,7 +180,7 @@ func TestBatchesInWindows(t *testing.T) {
 
 func TestRollbackAllGoesBackToTheFirstStage(t *testing.T) {
 	text := policyText(stageText("dev", "dev"), stageText("mid", "mid", "withdrawFirst: true"), stageText("prod", "prod", "failureCondition: num('sum') > 1", "onFailure: RollbackAll", "withdrawFirst: true")) + keep
-	w := fleet(t, text, "dev/d", "mid/m", "prod/p")
+	w := fleetOf(t, text, "dev/d", "mid/m", "prod/p")
 	w.available["p"] = 2
 	w.settle()
 	require.Equal(t, "dev", w.status.ActiveStage)
@@ -200,7 +200,7 @@ func TestRollbackAllGoesBackToTheFirstStage(t *testing.T) {
 
 func TestRollbackBatchKeepsGoodBatches(t *testing.T) {
 	text := policyText(stageText("prod", "prod", "maxConcurrency: 1", "failureCondition: num('sum') > 1", "onFailure: RollbackBatch", "withdrawFirst: true"))
-	w := fleet(t, text, "prod/p0", "prod/p1", "prod/p2")
+	w := fleetOf(t, text, "prod/p0", "prod/p1", "prod/p2")
 	w.available["p1"] = 2
 	w.settle()
 	require.Equal(t, []string{"p0"}, w.served())
@@ -216,7 +216,7 @@ func TestRollbackBatchKeepsGoodBatches(t *testing.T) {
 
 func TestPausedPolicy(t *testing.T) {
 	text := policyText(stageText("dev", "dev"), stageText("prod", "prod", "failureCondition: num('sum') > 1", "onFailure: Rollback", "withdrawFirst: true", "maxConcurrency: 1"))
-	w := fleet(t, text+"  paused: true\n", "dev/d", "prod/p0", "prod/p1")
+	w := fleetOf(t, text+"  paused: true\n", "dev/d", "prod/p0", "prod/p1")
 	w.settle()
 	require.True(t, w.holds("Paused"))
 	require.Empty(t, w.exist())
@@ -239,7 +239,7 @@ func TestPausedPolicy(t *testing.T) {
 }
 
 func TestObjectsWithoutStatusAreNotWaitedFor(t *testing.T) {
-	w := fleet(t, twoStages("    condition: reported >= 0\n    guards: {allowErrors: true}\n"), "dev/dev1", "prod/p")
+	w := fleetOf(t, twoStages("    condition: reported >= 0\n    guards: {allowErrors: true}\n"), "dev/dev1", "prod/p")
 	config := deployment("config")
 	config.Group, config.Resource = "", "configmaps"
 	w.boundAt, w.returned["dev1"] = start, start

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -21,22 +22,38 @@ func (d *decider) conflict(clusters []string) string {
 	return ""
 }
 
+// noteConflicts says who else places the same objects in the same clusters. The policy that was there
+// first goes on; the newcomer is stalled.
+func (d *decider) noteConflicts() {
+	for _, c := range d.seen.Conflicts {
+		why := fmt.Sprintf("%s places the same objects in %s", c.Owner, firstOf(c.Clusters, ", "))
+		if d.explain(d.Status.ActiveStage, why); c.First {
+			d.Message += "; warning: " + why
+			continue
+		}
+		d.done = false
+		d.stall("Conflict", "%s: %s", d.Message, why)
+	}
+}
+
 // closedGate says which object of the hub a stage waits for; "" if all its gates are open.
 func (d *decider) closedGate(i int) string {
 	s := d.policy.stages[i]
 	for n, gate := range s.Gates {
-		var object map[string]any
+		object, read := map[string]any(nil), false
 		for _, g := range d.seen.Gates {
 			if g.Stage == s.Name && g.Name == gate.Name {
-				object = g.Object
+				object, read = g.Object, true
 			}
 		}
 		name := fmt.Sprintf("gate %q: %s %s", gate.Name, gate.Kind, strings.TrimPrefix(gate.Namespace+"/"+gate.ObjectName, "/"))
 		switch {
+		case !read:
+			return "waits for " + name + ", and nobody reads objects of this kind"
 		case object == nil:
 			return "waits for " + name + ", which does not exist"
 		case !d.isOfThisRevision(i, object):
-			return fmt.Sprintf("waits for %s of %s: the one that exists does not name the revision, and is older than its delivery", name, d.revisionName(RevisionID(d.Status.Wanted)))
+			return fmt.Sprintf("waits for %s of %s: the one that exists does not name the revision, and is older than its delivery", name, d.revisionName(fleet.RevisionID(d.Status.Wanted)))
 		}
 		if f := evaluate(s.gates[n], map[string]any{"object": object}); f.Satisfaction != Satisfied {
 			if f.reason == "" {

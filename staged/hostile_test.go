@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/race"
-	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -57,7 +57,7 @@ func TestTenThousandClusters(t *testing.T) {
 	}
 	r, status, _ := large(t, 10, 10_000)
 	for i := range 10 {
-		object := staged.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: fmt.Sprintf("o%04d", i)}
+		object := fleet.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: fmt.Sprintf("o%04d", i)}
 		r.ObserveReport(bindingpolicy.Report{BindingPolicy: "s.stage.dev", Object: object})
 	}
 	d := r.Decide(status, start)

@@ -12,6 +12,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -74,11 +75,11 @@ func (m *model) report(name string, b *control.Binding) {
 	if _, known := m.bound[m.workload]; !known {
 		m.bound[m.workload] = m.now
 	}
-	r := bindingpolicy.Report{BindingPolicy: name, Object: staged.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: "web"}}
+	r := bindingpolicy.Report{BindingPolicy: name, Object: fleet.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: "web"}}
 	var rows []control.StatusCombinationRow
 	for _, d := range b.Spec.Destinations {
 		at, reported := m.returned[d.ClusterID]
-		r.Clusters = append(r.Clusters, staged.ClusterReport{Cluster: d.ClusterID, Reported: reported, LastReturned: at, BoundAt: m.bound[m.workload]})
+		r.Clusters = append(r.Clusters, fleet.ClusterReport{Cluster: d.ClusterID, Reported: reported, LastReturned: at, BoundAt: m.bound[m.workload]})
 		rows = append(rows, control.StatusCombinationRow{Columns: []control.Value{{Type: "String", String: &d.ClusterID}, timeValue(at, reported)}})
 	}
 	switch m.variant().reports {

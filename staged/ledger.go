@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -19,9 +20,8 @@ func (d *decider) readLedger() {
 			d.ledger[name] = c.ClusterRecord
 		}
 	}
-	isNew := len(d.ledger) == 0
 	for i := range d.seen.Clusters {
-		d.readCluster(&d.seen.Clusters[i], isNew)
+		d.readCluster(&d.seen.Clusters[i])
 	}
 	for name := range d.ledger {
 		if _, exists := d.clusters[name]; d.clusters != nil && !exists && !d.isHeld(name) {
@@ -31,7 +31,7 @@ func (d *decider) readLedger() {
 }
 
 // readCluster brings the record of one cluster up to date.
-func (d *decider) readCluster(c *Cluster, isNew bool) {
+func (d *decider) readCluster(c *fleet.Cluster) {
 	rec, known := d.ledger[c.Name]
 	if c.Labels == nil && d.clusters != nil && !d.isHeld(c.Name) {
 		return
@@ -51,10 +51,10 @@ func (d *decider) readCluster(c *Cluster, isNew bool) {
 	if rec.Applied != "" && rec.Applied == rec.Back && rec.Back != d.Status.Wanted {
 		rec.SetAside = ""
 	}
-	if !known && c.Absent {
+	if c.Absent && rec.Applied == "" && rec.LastGood == "" {
 		rec.Fresh = true
 	}
-	if c.Had && !known && isNew && rec.Applied != "" {
+	if c.Had && !known && rec.Applied != "" {
 		rec.LastGood = rec.Applied // the baseline
 	}
 	d.ledger[c.Name] = rec
@@ -194,7 +194,7 @@ func (d *decider) mayGoBack(cluster string) bool {
 }
 
 // fulfill records that the clusters of a stage are good with the revision that they have.
-func (d *decider) fulfill(i int, evidence Evidence) {
+func (d *decider) fulfill(i int, evidence fleet.Evidence) {
 	rec := &d.Status.Stages[i]
 	rec.FulfilledWith = d.Status.Wanted
 	for _, name := range d.turnOf(i) {

@@ -11,7 +11,7 @@ import (
 
 func TestALostStatusTakesNothingAway(t *testing.T) {
 	for _, retention := range []string{"", keep} {
-		w := fleet(t, policyText(stageText("dev", "dev", "approval: {after: true}"), stageText("prod", "prod", "soak: 1h"), stageText("end", "end", "approval: {before: true}"))+retention, "dev/d1", "prod/p1", "end/e1")
+		w := fleetOf(t, policyText(stageText("dev", "dev", "approval: {after: true}"), stageText("prod", "prod", "soak: 1h"), stageText("end", "end", "approval: {before: true}"))+retention, "dev/d1", "prod/p1", "end/e1")
 		w.approve("after.dev")
 		w.settle()
 		require.Equal(t, "prod", w.status.ActiveStage)
@@ -33,7 +33,7 @@ func TestALostStatusTakesNothingAway(t *testing.T) {
 // A removal that was decided before the status was lost must not be carried out on what the
 // recovered status takes for its own: that has a new version, so the removal fails.
 func TestAfterALossBindingPoliciesGetANewVersion(t *testing.T) {
-	w := fleet(t, policyText(stageText("dev", "dev"), stageText("prod", "prod")), "dev/d", "prod/p")
+	w := fleetOf(t, policyText(stageText("dev", "dev"), stageText("prod", "prod")), "dev/d", "prod/p")
 	w.settle()
 	before := w.policies["s.stage.prod"].Annotations[v1alpha1.VersionAnnotation]
 	w.status = v1alpha1.Status{}

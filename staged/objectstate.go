@@ -6,12 +6,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 )
 
 // An objectState is an object and the results that were computed from it. A result is nil if it was
 // not asked for yet.
 type objectState struct {
-	*WorkloadObject
+	*fleet.Object
 
 	filtered *finding      // the result of the filter
 	result   *objectResult // the result of everything else

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -79,7 +80,7 @@ func firstOf(all []string, separator string) string {
 // set aside.
 func (d *decider) tally(i int) tally {
 	s, rec := d.policy.stages[i], &d.Status.Stages[i]
-	t := tally{assessment: assessment{finding: finding{Satisfaction: Satisfied}, bound: true, hasDestinations: true, evidence: EvidenceExact, undelivered: map[string]string{}}}
+	t := tally{assessment: assessment{finding: finding{Satisfaction: Satisfied}, bound: true, hasDestinations: true, evidence: fleet.EvidenceExact, undelivered: map[string]string{}}}
 	for n := range rec.Batches {
 		if len(rec.Batches[n].Clusters) > 0 && d.isPresent(rec.Batches[n]) {
 			t.total++

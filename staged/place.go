@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -109,7 +110,7 @@ func (d *decider) noteClusters() {
 }
 
 // place returns the placement of a wave, and gives it a new version if it must change.
-func (d *decider) place(w wave) Placement {
+func (d *decider) place(w wave) fleet.Placement {
 	p := d.placementOf(w)
 	d.acceptAdopted(p)
 	rec, hash := d.own(w.name, p.Stage), d.specHash(p)
@@ -123,9 +124,9 @@ func (d *decider) place(w wave) Placement {
 
 // placementOf returns what a wave asks for. Clusters that would leave the placement stay in it until
 // another one holds them.
-func (d *decider) placementOf(w wave) Placement {
+func (d *decider) placementOf(w wave) fleet.Placement {
 	s := d.policy.stages[w.stage]
-	p := Placement{Name: w.name, Stage: s.Name, Revision: RevisionID(d.Status.Wanted), Hold: d.isFrozen(w)}
+	p := fleet.Placement{Name: w.name, Stage: s.Name, Revision: fleet.RevisionID(d.Status.Wanted), Hold: d.isFrozen(w)}
 	kept := d.guarded(w)
 	switch {
 	case w.batch >= 0:
@@ -241,7 +242,7 @@ func (d *decider) hadTurn(w wave) bool {
 }
 
 func (d *decider) hasErrors() bool {
-	return slices.ContainsFunc(d.seen.Placements, func(p Placement) bool { return len(p.Errors) > 0 })
+	return slices.ContainsFunc(d.seen.Placements, func(p fleet.Placement) bool { return len(p.Errors) > 0 })
 }
 
 func (d *decider) isOpen(name string) bool {
@@ -263,8 +264,8 @@ func (d *decider) holdLater(wanted []wave) {
 		}
 		seen := d.placed[rec.Name]
 		w := wave{name: rec.Name, clusters: seen.Clusters}
-		d.Place = append(d.Place, Placement{Name: rec.Name, Stage: rec.Stage, Clusters: seen.Clusters, Selectors: seen.Selectors,
-			Revision: RevisionID(d.Status.Wanted), Hold: !d.isGoingBack(w), Version: rec.Version})
+		d.Place = append(d.Place, fleet.Placement{Name: rec.Name, Stage: rec.Stage, Clusters: seen.Clusters, Selectors: seen.Selectors,
+			Revision: fleet.RevisionID(d.Status.Wanted), Hold: !d.isGoingBack(w), Version: rec.Version})
 	}
 }
 
@@ -286,7 +287,7 @@ func (d *decider) placeByRevision(active int) {
 	keys := slices.SortedFunc(maps.Keys(groups), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
 	used := map[string]bool{}
 	for _, key := range keys {
-		p := Placement{Name: d.groupName(key), Stage: key[0], Clusters: groups[key], Revision: RevisionID(key[1])}
+		p := fleet.Placement{Name: d.groupName(key), Stage: key[0], Clusters: groups[key], Revision: fleet.RevisionID(key[1])}
 		rec, hash := d.own(p.Name, p.Stage), d.specHash(p)
 		if rec.Spec != hash {
 			d.Status.Version++
@@ -304,7 +305,7 @@ func (d *decider) groupName(key [2]string) string {
 	if stage == "" {
 		stage = "unselected"
 	}
-	return d.policy.Name() + v1alpha1.StageSeparator + stage + "." + RevisionID(key[1]).short()
+	return d.policy.Name() + v1alpha1.StageSeparator + stage + "." + fleet.RevisionID(key[1]).Short()
 }
 
 // isReleased reports whether a cluster may lose the workload under retention Move: its stage was
@@ -330,7 +331,7 @@ func (d *decider) isReleased(cluster string, active int) bool {
 // acceptAdopted recognises a placement of another program that was adopted and is as it must be. One
 // that carries a version is of a status that was lost. It gets a new version, so that a removal that
 // was decided before the loss fails.
-func (d *decider) acceptAdopted(want Placement) {
+func (d *decider) acceptAdopted(want fleet.Placement) {
 	rec := d.owned(want.Name)
 	if rec == nil || rec.Spec != "" || rec.Version > 0 || rec.Removing || !d.exists(want.Name) {
 		return
@@ -342,16 +343,16 @@ func (d *decider) acceptAdopted(want Placement) {
 }
 
 // specHash returns the hash of what a placement places where. Whether it holds is no part of that.
-func (d *decider) specHash(p Placement) string {
+func (d *decider) specHash(p fleet.Placement) string {
 	if p.Clusters != nil {
-		return d.policy.batchHash(p.Clusters) + string(p.Revision.shortIf(d.seen.Can.OldRevision))
+		return d.policy.batchHash(p.Clusters) + shortIf(p.Revision, d.seen.Can.OldRevision)
 	}
 	return hashOf([]any{d.policy.placed, p.Selectors})
 }
 
-func (r RevisionID) shortIf(yes bool) string {
+func shortIf(r fleet.RevisionID, yes bool) string {
 	if yes {
-		return r.short()
+		return r.Short()
 	}
 	return ""
 }

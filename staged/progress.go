@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -97,7 +98,7 @@ func (d *decider) noteDelivery(i int, a assessment) (aside bool) {
 		d.change(sortedKeys(a.undelivered), func(c *v1alpha1.ClusterRecord) {
 			if c.SetAside == "" {
 				aside = true
-				c.SetAside = fmt.Sprintf("%s was not delivered within %s", d.revisionName(RevisionID(d.Status.Wanted)), s.deliveryDeadline)
+				c.SetAside = fmt.Sprintf("%s was not delivered within %s", d.revisionName(fleet.RevisionID(d.Status.Wanted)), s.deliveryDeadline)
 			}
 		})
 	}
@@ -270,7 +271,7 @@ func (d *decider) leave(i int, phase v1alpha1.Phase) bool {
 		return false
 	}
 	if phase == v1alpha1.Succeeded {
-		d.endAttempt(rec, RevisionID(d.Status.Wanted), string(phase), "")
+		d.endAttempt(rec, fleet.RevisionID(d.Status.Wanted), string(phase), "")
 	}
 	rec.Phase, rec.CompletedAt, rec.Message, rec.Awaited, rec.Awaiting = phase, wholeSecond(d.now), "", nil, nil
 	return true
@@ -282,7 +283,7 @@ func (d *decider) finish(i int) {
 	rec := &d.Status.Stages[i]
 	if rec.CompletedAt == nil {
 		rec.CompletedAt = wholeSecond(d.now)
-		d.endAttempt(rec, RevisionID(d.Status.Wanted), string(v1alpha1.Succeeded), "")
+		d.endAttempt(rec, fleet.RevisionID(d.Status.Wanted), string(v1alpha1.Succeeded), "")
 	}
 	rec.Phase, rec.Message, rec.Awaited, rec.Awaiting = v1alpha1.Succeeded, "", nil, nil
 	d.done, d.Message = true, fmt.Sprintf("succeeded in stage %q", rec.Name)
@@ -313,7 +314,7 @@ func (d *decider) exceptions(active int) (unserved, behind []string) {
 			case !d.isHeld(name):
 				unserved = append(unserved, name)
 			case d.seen.Can.Content && d.policy.stagesUpdates() && c.Applied != d.Status.Wanted:
-				behind = append(behind, fmt.Sprintf("%s (%s)", name, d.revisionName(RevisionID(c.Applied))))
+				behind = append(behind, fmt.Sprintf("%s (%s)", name, d.revisionName(fleet.RevisionID(c.Applied))))
 			}
 		}
 	}

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 )
 
 // reportsFromRows reads who reported when from a table whose rows name their cluster and the time
 // of its last report, as a collector selects them with inventory.name and
 // propagation.lastReturnedUpdateTimestamp. It is false if there is no such table. When the workload
 // was bound is not in the table.
-func reportsFromRows(s *control.CombinedStatus, destinations []string) ([]ClusterReport, bool) {
+func reportsFromRows(s *control.CombinedStatus, destinations []string) ([]fleet.ClusterReport, bool) {
 	known := map[string]bool{}
 	for _, d := range destinations {
 		known[d] = true
@@ -23,11 +24,11 @@ func reportsFromRows(s *control.CombinedStatus, destinations []string) ([]Cluste
 		if names < 0 || times < 0 {
 			continue
 		}
-		var all []ClusterReport
+		var all []fleet.ClusterReport
 		for _, row := range r.Rows {
 			at := timeOf(row.Columns[times])
 			if at.Unix() > 0 { // one that never reported is left out
-				all = append(all, ClusterReport{Cluster: *row.Columns[names].String, Reported: true, LastReturned: at})
+				all = append(all, fleet.ClusterReport{Cluster: *row.Columns[names].String, Reported: true, LastReturned: at})
 			}
 		}
 		return all, true
@@ -52,7 +53,7 @@ var withoutStatus = map[[2]string]bool{
 
 // neverReports reports whether objects of this kind have no status, so that no cluster ever reports
 // one: nothing waits for that.
-func (o ObjectRef) neverReports() bool { return withoutStatus[[2]string{o.Group, o.Resource}] }
+func neverReports(o fleet.ObjectRef) bool { return withoutStatus[[2]string{o.Group, o.Resource}] }
 
 // columnOf returns the first column of which every cell matches; -1 if there is none.
 func columnOf(r control.NamedStatusCombination, matches func(control.Value) bool) int {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -27,10 +28,10 @@ type store struct {
 	now      time.Time
 	source   string
 	clusters map[string]map[string]string
-	told     map[string]staged.Placement // what the transport was told, by cluster
-	have     map[string]string           // the version in each cluster
-	foreign  map[string]bool             // clusters that had the workload before
-	bad      map[string]bool             // cluster@version that does not become ready
+	told     map[string]fleet.Placement // what the transport was told, by cluster
+	have     map[string]string          // the version in each cluster
+	foreign  map[string]bool            // clusters that had the workload before
+	bad      map[string]bool            // cluster@version that does not become ready
 	offline  map[string]bool
 	reported map[string]string // the version of the last report
 	versions int
@@ -40,7 +41,7 @@ type store struct {
 
 func newStore(t *testing.T, text string, clusters ...string) *store {
 	s := &store{t: t, policy: compile(t, text), meta: metav1.ObjectMeta{Name: "s", UID: "sbp", Generation: 1}, now: start, source: "1",
-		clusters: map[string]map[string]string{}, told: map[string]staged.Placement{}, have: map[string]string{}, foreign: map[string]bool{},
+		clusters: map[string]map[string]string{}, told: map[string]fleet.Placement{}, have: map[string]string{}, foreign: map[string]bool{},
 		bad: map[string]bool{}, offline: map[string]bool{}, reported: map[string]string{}, seen: map[string][]string{}}
 	for _, c := range clusters {
 		env, name, _ := strings.Cut(c, "/")
@@ -50,28 +51,28 @@ func newStore(t *testing.T, text string, clusters ...string) *store {
 }
 
 // world is what a player sees.
-func (s *store) world() staged.World {
+func (s *store) world() fleet.World {
 	agg, err := aggregator()
 	require.NoError(s.t, err)
 	clause := control.DownsyncClause{Group: "apps", Version: "v1", Resource: "deployments", Namespace: "shop", Name: "web", ResourceVersion: s.source}
 	clause.StatusCollectors = []string{"agg"}
-	w := staged.World{Meta: s.meta, Now: staged.Instant{Time: s.now, Known: true}, Collectors: map[string]*kubestellar.Collector{"agg": agg},
-		Workload: staged.Workload{Revision: idOf(s.source), Objects: []*staged.WorkloadObject{{Clause: clause}}},
-		Can:      staged.Capabilities{Inventory: true, Content: true, OldRevision: true, ByName: true, Best: staged.EvidenceExact, Kind: "ManifestWork", Bound: "ManifestWork"}}
+	w := fleet.World{Meta: s.meta, Now: fleet.Instant{Time: s.now, Known: true}, Collectors: map[string]*kubestellar.Collector{"agg": agg},
+		Workload: fleet.Workload{Revision: idOf(s.source), Objects: []*fleet.Object{{Clause: clause}}},
+		Can:      fleet.Capabilities{Inventory: true, Content: true, OldRevision: true, ByName: true, Best: fleet.EvidenceExact, Kind: "ManifestWork", Bound: "ManifestWork"}}
 	for _, name := range slices.Sorted(maps.Keys(s.clusters)) {
-		c := staged.Cluster{Name: name, Labels: s.clusters[name], Absent: s.have[name] == "" && !s.foreign[name]}
+		c := fleet.Cluster{Name: name, Labels: s.clusters[name], Absent: s.have[name] == "" && !s.foreign[name]}
 		if s.have[name] != "" {
 			c.Applied = idOf(s.have[name])
 			ready := int64(1)
 			if s.bad[name+"@"+s.reported[name]] {
 				ready = 0
 			}
-			ref := staged.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: "web"}
-			c.Reports = []staged.Report{{Object: ref, Revision: idOf(s.reported[name]), Evidence: staged.EvidenceExact, Status: map[string]any{"availableReplicas": ready}}}
+			ref := fleet.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: "web"}
+			c.Reports = []fleet.Report{{Object: ref, Revision: idOf(s.reported[name]), Evidence: fleet.EvidenceExact, Status: map[string]any{"availableReplicas": ready}}}
 		}
 		w.Clusters = append(w.Clusters, c)
 	}
-	placed := map[string]staged.Placement{}
+	placed := map[string]fleet.Placement{}
 	for _, c := range slices.Sorted(maps.Keys(s.told)) {
 		p := placed[s.told[c].Name]
 		p.Name, p.Stage, p.Ready, p.Open, p.Same, p.Revision = s.told[c].Name, s.told[c].Stage, true, true, true, s.told[c].Revision

@@ -12,6 +12,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -28,23 +29,23 @@ type updated struct {
 }
 
 // idOf is the revision of a version.
-func idOf(version string) staged.RevisionID { return staged.RevisionID("sha256:" + version) }
+func idOf(version string) fleet.RevisionID { return fleet.RevisionID("sha256:" + version) }
 
 // content shows what a player with access to the space of the transport sees.
 func (u *updated) content(seen *bindingpolicy.Observation) {
-	ref := staged.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: "web"}
+	ref := fleet.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: "web"}
 	clause := control.DownsyncClause{Group: "apps", Version: "v1", Resource: "deployments", Namespace: "shop", Name: "web", ResourceVersion: u.version}
 	clause.StatusCollectors = []string{"agg"}
-	seen.Workload = &staged.Workload{Revision: idOf(u.version), Objects: []*staged.WorkloadObject{{Clause: clause}}}
+	seen.Workload = &fleet.Workload{Revision: idOf(u.version), Objects: []*fleet.Object{{Clause: clause}}}
 	seen.Collectors = u.collectors
 	for _, c := range slices.Sorted(maps.Keys(u.have)) {
-		report := staged.Report{Object: ref, Revision: idOf(u.reported[c]), Evidence: staged.EvidenceOrdered, Status: map[string]any{"availableReplicas": u.available[c]}}
-		seen.Delivered = append(seen.Delivered, staged.Cluster{Name: c, Applied: idOf(u.have[c]), Reports: []staged.Report{report}})
+		report := fleet.Report{Object: ref, Revision: idOf(u.reported[c]), Evidence: fleet.EvidenceOrdered, Status: map[string]any{"availableReplicas": u.available[c]}}
+		seen.Delivered = append(seen.Delivered, fleet.Cluster{Name: c, Applied: idOf(u.have[c]), Reports: []fleet.Report{report}})
 	}
 }
 
 func newUpdated(t *testing.T, text string, clusters ...string) *updated {
-	u := &updated{world: fleet(t, text+"  updates: Staged\n", clusters...), version: "1", have: map[string]string{}, reported: map[string]string{}}
+	u := &updated{world: fleetOf(t, text+"  updates: Staged\n", clusters...), version: "1", have: map[string]string{}, reported: map[string]string{}}
 	u.extend = u.content
 	u.deliver()
 	return u
@@ -164,7 +165,7 @@ func TestUpdatesUnderMoveLeaveTheLastStageAlone(t *testing.T) {
 }
 
 func TestWithoutUpdatesAllIsAsBefore(t *testing.T) {
-	w := fleet(t, policyText(stageText("dev", "dev"), stageText("prod", "prod"))+keep, "dev/d", "prod/p")
+	w := fleetOf(t, policyText(stageText("dev", "dev"), stageText("prod", "prod"))+keep, "dev/d", "prod/p")
 	w.settle()
 	w.objects[0].ResourceVersion = "2"
 	w.settle()

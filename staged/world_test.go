@@ -17,6 +17,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -148,10 +149,10 @@ func (w *world) observe() bindingpolicy.Observation {
 }
 
 func (w *world) report(policy string, obj kubestellar.Object) bindingpolicy.Report {
-	ref := staged.ObjectRef{Group: obj.Group, Resource: obj.Resource, Namespace: obj.Namespace, Name: obj.Name}
+	ref := fleet.ObjectRef{Group: obj.Group, Resource: obj.Resource, Namespace: obj.Namespace, Name: obj.Name}
 	r := bindingpolicy.Report{BindingPolicy: policy, Object: ref}
 	for cluster := range w.available {
-		r.Clusters = append(r.Clusters, staged.ClusterReport{
+		r.Clusters = append(r.Clusters, fleet.ClusterReport{
 			Cluster: cluster, Reported: true, LastReturned: w.returned[cluster], BoundAt: w.boundAt,
 		})
 	}

@@ -38,7 +38,7 @@ var usages = []struct{ file, begins, given string }{
 	{"kstatus/doc.go", "r, children, err := rules.Inspect(", "ctx context.Context, rules *kstatus.Rules, reader kstatus.Reader, obj *unstructured.Unstructured, now time.Time"},
 	{"kstatus/wait/doc.go", "err := wait.For(", "ctx context.Context, cluster *memory.Cluster, refs []wait.Ref"},
 	{"kstatus/celrule/doc.go", "rules, err := celrule.Parse(", "data []byte, obj *unstructured.Unstructured, now time.Time"},
-	{"staged/doc.go", "policies, err := staged.Compile(", "text []byte, stored stagedv1.StagedBindingPolicy, world staged.World"},
+	{"staged/doc.go", "policies, err := staged.Compile(", "text []byte, stored stagedv1.StagedBindingPolicy, world fleet.World"},
 	{"staged/player/doc.go", "err := player.Play(", "ctx context.Context, cluster *memory.Cluster"},
 	{"staged/rehearse/doc.go", "timeline, err := rehearse.Run(", "ctx context.Context, policy stagedv1.StagedBindingPolicy, aggregator control.StatusCollector, deployment *unstructured.Unstructured, set *stage.Set"},
 }
@@ -48,7 +48,7 @@ var usageImports = map[string]string{
 	"context": "context", "errors": "errors", "fmt": "fmt", "io": "io", "iter": "iter", "os": "os", "testing": "testing", "time": "time",
 	"metav1": "k8s.io/apimachinery/pkg/apis/meta/v1", "unstructured": "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured",
 	"schema": "k8s.io/apimachinery/pkg/runtime/schema", "types": "k8s.io/apimachinery/pkg/types",
-	"celrule": module + "kstatus/celrule", "control": module + "staged/control", "controllers": module + "stage/lab/controllers",
+	"bindingpolicy": module + "staged/bindingpolicy", "celrule": module + "kstatus/celrule", "fleet": module + "staged/fleet", "control": module + "staged/control", "controllers": module + "stage/lab/controllers",
 	"explore": module + "stage/explore", "fit": module + "stage/lab/fit", "kstatus": module + "kstatus", "lint": module + "stage/lint",
 	"transport": module + "stage/transport", "kubelet": module + "stage/lab/controllers/kubelet", "workloads": module + "stage/lab/controllers/workloads",
 	"memory": module + "stage/memory", "nodes": module + "stage/lab/controllers/nodes", "presets": module + "stage/presets",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -32,16 +33,16 @@ type Observation struct {
 	Clusters map[string]map[string]string
 	// Workload and Collectors are what the hub holds, and Delivered is what was delivered to the
 	// clusters and reported there. Without a Workload these are not known: K0.
-	Workload   *staged.Workload
+	Workload   *fleet.Workload
 	Collectors map[string]*kubestellar.Collector
-	Delivered  []staged.Cluster
+	Delivered  []fleet.Cluster
 }
 
 // A Report says when the destinations of a BindingPolicy reported one object.
 type Report struct {
 	BindingPolicy string // its name
-	Object        staged.ObjectRef
-	Clusters      []staged.ClusterReport // a destination that is not here has not reported
+	Object        fleet.ObjectRef
+	Clusters      []fleet.ClusterReport // a destination that is not here has not reported
 }
 
 // A Decision is a [staged.Decision], with the BindingPolicies that its placements ask for.
@@ -60,18 +61,18 @@ type Rollout struct {
 	observed map[string]*state // by the name of the BindingPolicy
 	others   map[string]*control.Binding
 	clusters map[string]map[string]string
-	applied  map[string]staged.Cluster // K1
-	workload *staged.Workload          // K1; nil: K0
+	applied  map[string]fleet.Cluster // K1
+	workload *fleet.Workload          // K1; nil: K0
 	compiled map[string]*kubestellar.Collector
-	answers  []staged.Approval
-	gates    []staged.Gate
+	answers  []fleet.Approval
+	gates    []fleet.Gate
 	selected bool // Selects of all states are those of clusters
 }
 
 // NewRollout returns a Rollout that was shown nothing yet.
 func NewRollout(p *staged.Policy) *Rollout {
 	return &Rollout{core: staged.NewRollout(p), observed: map[string]*state{}, others: map[string]*control.Binding{},
-		meta: p.Definition().ObjectMeta, applied: map[string]staged.Cluster{}}
+		meta: p.Definition().ObjectMeta, applied: map[string]fleet.Cluster{}}
 }
 
 // Update sets the version of the policy, and the metadata of the StagedBindingPolicy.
@@ -170,17 +171,17 @@ func (r *Rollout) ObserveClusters(clusters map[string]map[string]string) {
 
 // ObserveWorkload shows the Rollout the workload as the hub holds it, and the collectors. From then
 // on the content of revisions is known: K1.
-func (r *Rollout) ObserveWorkload(w staged.Workload, collectors map[string]*kubestellar.Collector) {
+func (r *Rollout) ObserveWorkload(w fleet.Workload, collectors map[string]*kubestellar.Collector) {
 	r.workload, r.compiled = &w, collectors
 }
 
 // ObserveCluster shows the Rollout what was delivered to a cluster and reported there. Its labels are
 // not read.
-func (r *Rollout) ObserveCluster(c staged.Cluster) { r.applied[c.Name] = c }
+func (r *Rollout) ObserveCluster(c fleet.Cluster) { r.applied[c.Name] = c }
 
 // ObserveAnswers shows the Rollout the approvals in objects of their own, and the objects that are
 // gates.
-func (r *Rollout) ObserveAnswers(approvals []staged.Approval, gates []staged.Gate) {
+func (r *Rollout) ObserveAnswers(approvals []fleet.Approval, gates []fleet.Gate) {
 	r.answers, r.gates = approvals, gates
 }
 
@@ -194,7 +195,7 @@ func (r *Rollout) BindingPolicy(name string) *control.BindingPolicy {
 }
 
 // BindingPoliciesOf returns the names of the BindingPolicies under which an object was observed.
-func (r *Rollout) BindingPoliciesOf(ref staged.ObjectRef) (names []string) {
+func (r *Rollout) BindingPoliciesOf(ref fleet.ObjectRef) (names []string) {
 	for name, s := range r.observed {
 		if s.objects[ref] != nil {
 			names = append(names, name)
@@ -205,7 +206,7 @@ func (r *Rollout) BindingPoliciesOf(ref staged.ObjectRef) (names []string) {
 }
 
 // ObjectsOf returns the objects of a Binding, in its order; none if the Rollout was not shown it.
-func (r *Rollout) ObjectsOf(binding string) (refs []staged.ObjectRef) {
+func (r *Rollout) ObjectsOf(binding string) (refs []fleet.ObjectRef) {
 	if s := r.observed[binding]; s != nil {
 		for _, o := range s.bound {
 			refs = append(refs, o.ref)
@@ -216,11 +217,11 @@ func (r *Rollout) ObjectsOf(binding string) (refs []staged.ObjectRef) {
 
 // Decide decides what [staged.Policy.Decide] decides, at a time of the hub.
 func (r *Rollout) Decide(status v1alpha1.Status, now time.Time) Decision {
-	return r.DecideAt(status, staged.Instant{Time: now, Known: true})
+	return r.DecideAt(status, fleet.Instant{Time: now, Known: true})
 }
 
 // DecideAt is Decide at a time that may be wrong.
-func (r *Rollout) DecideAt(status v1alpha1.Status, now staged.Instant) Decision {
+func (r *Rollout) DecideAt(status v1alpha1.Status, now fleet.Instant) Decision {
 	d := Decision{Decision: r.core.Decide(status, r.World(status, now))}
 	for _, p := range d.Place {
 		d.Ensure = append(d.Ensure, Manifest(r.core.Policy(), r.meta, p))
@@ -230,7 +231,7 @@ func (r *Rollout) DecideAt(status v1alpha1.Status, now staged.Instant) Decision 
 
 // Explain is [staged.Policy.Explain] for what the Rollout was shown.
 func (r *Rollout) Explain(status v1alpha1.Status, now time.Time) []staged.Line {
-	return r.core.Explain(status, r.World(status, staged.Instant{Time: now, Known: true}))
+	return r.core.Explain(status, r.World(status, fleet.Instant{Time: now, Known: true}))
 }
 
 // Decide decides from an Observation, at a time of the hub.
@@ -289,16 +290,16 @@ func (r *Rollout) concerns(bindingPolicy string) bool {
 func (r *Rollout) state(bindingPolicy string) *state {
 	s := r.observed[bindingPolicy]
 	if s == nil {
-		s = &state{objects: map[staged.ObjectRef]*object{}}
+		s = &state{objects: map[fleet.ObjectRef]*object{}}
 		r.observed[bindingPolicy] = s
 	}
 	return s
 }
 
 // objectOf returns the object that a CombinedStatus is about: its labels name it.
-func objectOf(s *control.CombinedStatus) staged.ObjectRef {
+func objectOf(s *control.CombinedStatus) fleet.ObjectRef {
 	label := func(name string) string { return s.Labels[control.StatusLabelPrefix+name] }
-	return staged.ObjectRef{Group: label("api-group"), Resource: label("resource"), Namespace: label("namespace"), Name: label("name")}
+	return fleet.ObjectRef{Group: label("api-group"), Resource: label("resource"), Namespace: label("namespace"), Name: label("name")}
 }
 
 // isForged reports whether a CombinedStatus is in another namespace than its labels say.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -24,18 +25,18 @@ type state struct {
 	selects  []string               // the clusters that policy selects, sorted
 	binding  *control.Binding       // nil: there is none yet
 	has      []string               // the destinations of binding, sorted
-	objects  map[staged.ObjectRef]*object
+	objects  map[fleet.ObjectRef]*object
 	bound    []*object // the objects of the Binding, in its order
 }
 
 // An object is what was observed of one object under one BindingPolicy.
 type object struct {
-	ref      staged.ObjectRef
+	ref      fleet.ObjectRef
 	clause   *control.DownsyncClause
 	statuses []*control.CombinedStatus // mostly one; that of a deleted BindingPolicy of the same name may still exist
-	returned []staged.ClusterReport
-	known    bool                   // whether returned is known
-	made     *staged.WorkloadObject // nil: something has changed since
+	returned []fleet.ClusterReport
+	known    bool          // whether returned is known
+	made     *fleet.Object // nil: something has changed since
 }
 
 // bind sets the Binding; nil: there is none.
@@ -57,7 +58,7 @@ func (s *state) bind(b *control.Binding) {
 	for _, clauses := range [][]control.DownsyncClause{b.Spec.Workload.ClusterScope, b.Spec.Workload.NamespaceScope} {
 		for i := range clauses {
 			c := &clauses[i]
-			o := s.object(staged.ObjectRef{Group: c.Group, Resource: c.Resource, Namespace: c.Namespace, Name: c.Name})
+			o := s.object(fleet.ObjectRef{Group: c.Group, Resource: c.Resource, Namespace: c.Namespace, Name: c.Name})
 			if o.clause == nil || !reflect.DeepEqual(*o.clause, *c) {
 				o.made = nil
 			}
@@ -75,7 +76,7 @@ func (s *state) changed() {
 }
 
 // object returns what was observed of an object, empty at first.
-func (s *state) object(ref staged.ObjectRef) *object {
+func (s *state) object(ref fleet.ObjectRef) *object {
 	o := s.objects[ref]
 	if o == nil {
 		o = &object{ref: ref}
@@ -100,11 +101,11 @@ func (o *object) removeStatus(name string) {
 }
 
 // shown returns the object for package staged, the same one until something changes.
-func (o *object) shown(bindingPolicy string) *staged.WorkloadObject {
+func (o *object) shown(bindingPolicy string) *fleet.Object {
 	if o.made != nil {
 		return o.made
 	}
-	o.made = &staged.WorkloadObject{Clause: *o.clause, Returned: o.returned, ReturnedKnown: o.known}
+	o.made = &fleet.Object{Clause: *o.clause, Returned: o.returned, ReturnedKnown: o.known}
 	for _, s := range o.statuses {
 		if !strings.HasSuffix(s.Name, "."+bindingPolicy) {
 			continue
@@ -186,8 +187,8 @@ func selectorsOf(p *control.BindingPolicy) []labels.Selector {
 }
 
 // placement returns the placement that the BindingPolicy is.
-func (s *state) placement(name string, policy *staged.Policy) staged.Placement {
-	p := staged.Placement{Name: name, Stage: strings.TrimPrefix(name, policy.Name()+v1alpha1.StageSeparator), Taken: s.foreign}
+func (s *state) placement(name string, policy *staged.Policy) fleet.Placement {
+	p := fleet.Placement{Name: name, Stage: strings.TrimPrefix(name, policy.Name()+v1alpha1.StageSeparator), Taken: s.foreign}
 	if s.foreign {
 		p.Waits = fmt.Sprintf("BindingPolicy %s belongs to somebody else", name)
 		return p

@@ -14,21 +14,22 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
 // Capabilities returns what KubeStellar can do: K1 if content is true, else K0.
-func Capabilities(content bool) staged.Capabilities {
-	can := staged.Capabilities{Content: content, ByName: true, Kind: "BindingPolicy", Bound: "Binding"}
+func Capabilities(content bool) fleet.Capabilities {
+	can := fleet.Capabilities{Content: content, ByName: true, Kind: "BindingPolicy", Bound: "Binding"}
 	if content {
-		can.Best = staged.EvidenceOrdered
+		can.Best = fleet.EvidenceOrdered
 	}
 	return can
 }
 
 // World returns what the Rollout was shown as package staged wants it. The status has what was
 // applied before.
-func (r *Rollout) World(status v1alpha1.Status, now staged.Instant) staged.World {
+func (r *Rollout) World(status v1alpha1.Status, now fleet.Instant) fleet.World {
 	policy := r.core.Policy()
 	if !r.selected {
 		for _, s := range r.observed {
@@ -36,7 +37,7 @@ func (r *Rollout) World(status v1alpha1.Status, now staged.Instant) staged.World
 		}
 		r.selected = r.clusters != nil
 	}
-	w := staged.World{Meta: r.meta, Now: now, Approvals: r.answers, Gates: r.gates, Collectors: r.compiled, Can: Capabilities(r.workload != nil)}
+	w := fleet.World{Meta: r.meta, Now: now, Approvals: r.answers, Gates: r.gates, Collectors: r.compiled, Can: Capabilities(r.workload != nil)}
 	w.Can.Inventory = r.clusters != nil
 	for _, name := range slices.Sorted(maps.Keys(r.observed)) {
 		if s := r.observed[name]; s.policy != nil || s.foreign {
@@ -54,7 +55,7 @@ func (r *Rollout) World(status v1alpha1.Status, now staged.Instant) staged.World
 }
 
 // allClusters returns the clusters that exist or are held by a placement.
-func (r *Rollout) allClusters(status v1alpha1.Status, w staged.World) []staged.Cluster {
+func (r *Rollout) allClusters(status v1alpha1.Status, w fleet.World) []fleet.Cluster {
 	names := map[string]bool{}
 	for name := range r.clusters {
 		names[name] = true
@@ -64,13 +65,13 @@ func (r *Rollout) allClusters(status v1alpha1.Status, w staged.World) []staged.C
 			names[name] = true
 		}
 	}
-	before := map[string]staged.RevisionID{}
+	before := map[string]fleet.RevisionID{}
 	for _, c := range status.Cohorts {
 		for _, name := range c.Clusters {
-			before[name] = staged.RevisionID(c.Applied)
+			before[name] = fleet.RevisionID(c.Applied)
 		}
 	}
-	all := make([]staged.Cluster, 0, len(names))
+	all := make([]fleet.Cluster, 0, len(names))
 	bound := r.bound(w)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		c := r.applied[name]
@@ -94,7 +95,7 @@ func (r *Rollout) allClusters(status v1alpha1.Status, w staged.World) []staged.C
 
 // bound returns the clusters that Bindings hold, and whether each is held at what it has: K0 takes a
 // Binding that is open and up to date for the delivery.
-func (r *Rollout) bound(w staged.World) map[string]bool {
+func (r *Rollout) bound(w fleet.World) map[string]bool {
 	all := map[string]bool{}
 	if r.workload != nil {
 		return all
@@ -112,8 +113,8 @@ func (r *Rollout) bound(w staged.World) map[string]bool {
 // version returns the identity of the workload by resourceVersions: of each object the newest one
 // that a Binding names. If status is returned into the objects, each report makes a new
 // resourceVersion, which is no new revision.
-func (r *Rollout) version(policy *staged.Policy) staged.RevisionID {
-	newest := map[staged.ObjectRef]string{}
+func (r *Rollout) version(policy *staged.Policy) fleet.RevisionID {
+	newest := map[fleet.ObjectRef]string{}
 	for _, s := range r.observed {
 		if !s.isBound() || s.foreign {
 			continue
@@ -137,7 +138,7 @@ func (r *Rollout) version(policy *staged.Policy) staged.RevisionID {
 	}
 	slices.Sort(lines)
 	sum := sha256.Sum256([]byte(strings.Join(lines, "\n")))
-	return staged.RevisionID("sha256:" + hex.EncodeToString(sum[:]))
+	return fleet.RevisionID("sha256:" + hex.EncodeToString(sum[:]))
 }
 
 // isNewer compares resourceVersions: by number, or by text where they are no numbers.
@@ -146,7 +147,7 @@ func isNewer(a, b string) bool {
 }
 
 // conflicts returns the Bindings of others that hold the same objects in the same clusters.
-func (r *Rollout) conflicts() (all []staged.Conflict) {
+func (r *Rollout) conflicts() (all []fleet.Conflict) {
 	for _, name := range slices.Sorted(maps.Keys(r.others)) {
 		other := r.others[name]
 		for _, own := range slices.Sorted(maps.Keys(r.observed)) {
@@ -154,7 +155,7 @@ func (r *Rollout) conflicts() (all []staged.Conflict) {
 			if s.foreign || !s.isBound() {
 				continue
 			}
-			c := staged.Conflict{Owner: "BindingPolicy " + name, First: isFirst(s.binding, other)}
+			c := fleet.Conflict{Owner: "BindingPolicy " + name, First: isFirst(s.binding, other)}
 			for _, d := range other.Spec.Destinations {
 				if slices.Contains(s.has, d.ClusterID) {
 					c.Clusters = append(c.Clusters, d.ClusterID)
@@ -164,7 +165,7 @@ func (r *Rollout) conflicts() (all []staged.Conflict) {
 				continue
 			}
 			for _, clause := range slices.Concat(other.Spec.Workload.ClusterScope, other.Spec.Workload.NamespaceScope) {
-				ref := staged.ObjectRef{Group: clause.Group, Resource: clause.Resource, Namespace: clause.Namespace, Name: clause.Name}
+				ref := fleet.ObjectRef{Group: clause.Group, Resource: clause.Resource, Namespace: clause.Namespace, Name: clause.Name}
 				if slices.ContainsFunc(s.bound, func(o *object) bool { return o.ref == ref }) {
 					c.Objects = append(c.Objects, ref)
 				}
@@ -187,7 +188,7 @@ func isFirst(a, b *control.Binding) bool {
 
 // Manifest returns the BindingPolicy that a placement asks for, complete except for what the API
 // server adds.
-func Manifest(policy *staged.Policy, meta metav1.ObjectMeta, p staged.Placement) *control.BindingPolicy {
+func Manifest(policy *staged.Policy, meta metav1.ObjectMeta, p fleet.Placement) *control.BindingPolicy {
 	spec := control.BindingPolicySpec{ClusterSelectors: p.Selectors, Downsync: policy.Definition().Spec.Downsync}
 	if p.Clusters != nil {
 		spec.ClusterSelectors = []metav1.LabelSelector{{MatchExpressions: []metav1.LabelSelectorRequirement{{

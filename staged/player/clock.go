@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 )
 
 // A hubClock knows the time of the hub from the answers to writes. A hub that puts no times into its
@@ -37,19 +37,21 @@ func (c *hubClock) calibrate(stored *unstructured.Unstructured, before string, s
 			at = f.Time.Time
 		}
 	}
-	if !at.IsZero() {
-		c.hub, c.local, c.trip, c.timed = at, now, now.Sub(sent), true
+	// A time in an answer is that of the server, rounded down: the latest of them is the best.
+	estimate, trip := c.hub.Add(now.Sub(c.local)), now.Sub(sent)
+	if !at.IsZero() && (!c.timed || at.After(estimate) || estimate.Sub(at) > 2*resolution+trip) {
+		c.hub, c.local, c.trip, c.timed = at, now, trip, true
 	}
 }
 
 // now returns the time of the hub.
-func (c *hubClock) now() staged.Instant {
+func (c *hubClock) now() fleet.Instant {
 	now := time.Now()
 	if !c.timed {
-		return staged.Instant{Time: now, Known: c.answered}
+		return fleet.Instant{Time: now, Known: c.answered}
 	}
 	since := now.Sub(c.local)
-	i := staged.Instant{Time: c.hub.Add(since), Error: resolution + c.trip + time.Duration(since.Hours()*float64(driftPerHour))}
+	i := fleet.Instant{Time: c.hub.Add(since), Error: resolution + c.trip + time.Duration(since.Hours()*float64(driftPerHour))}
 	i.Known = i.Error <= largestError
 	return i
 }

@@ -1,6 +1,6 @@
 // Package player carries out the decisions of package staged on a hub: it watches the hub, asks
-// staged for a decision whenever something has changed or is due, writes the status, creates and
-// updates BindingPolicies, and deletes those that are no longer needed.
+// staged for a decision whenever something has changed or is due, writes the status, and places and
+// removes through a [Transport]: KubeStellar by default.
 //
 // All I/O and the clock of staged rollouts are here; package staged has neither.
 //
@@ -8,6 +8,8 @@
 //
 //   - The hub is the cluster that holds StagedBindingPolicies and BindingPolicies. A [Player] sees
 //     it through a [transport.Transport].
+//   - The space is the API server that holds KubeStellar's ManifestWorks and WorkStatuses. A Player that
+//     reads it knows which revision each cluster has: see Options.Space.
 //   - A [TraceEvent] is one decision that changed something, or one failure.
 //
 // # Usage
@@ -16,9 +18,13 @@
 //
 // # Order of writes
 //
-// A Player writes the status first, then creates or updates BindingPolicies, then deletes
-// BindingPolicies. It stops at the first failure and starts again from the stored status, so an
-// interruption at any point loses nothing.
+// A Player stores new snapshots, then writes the status, then creates or updates placements, then
+// removes those that are no longer needed, and at last forgets old snapshots. It stops at the first
+// failure and starts again from the stored status, so an interruption at any point loses nothing.
+//
+// # Time
+//
+// The clock of the hub counts. A Player reads it from the answers to its writes: see fleet.Instant.
 //
 // # Determinism
 //

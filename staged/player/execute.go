@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -19,7 +21,7 @@ import (
 // whether it tried to write anything.
 func (p *Player) carryOut(ctx context.Context, name string, s *policyState, d staged.Decision) (changed bool, err error) {
 	v := s.view(p.now())
-	var stale []staged.Placement
+	var stale []fleet.Placement
 	if s.policy != nil {
 		for _, want := range d.Place {
 			if p.transport.Differs(v, want) {
@@ -57,7 +59,8 @@ func (p *Player) carryOut(ctx context.Context, name string, s *policyState, d st
 		}
 		s.events = append(s.events, events...)
 	}
-	return true, p.prune(ctx, s, d)
+	p.prune(ctx, name, s, d)
+	return true, nil
 }
 
 // writeStatus writes the status. It fails with a conflict if somebody has written the object since
@@ -85,6 +88,7 @@ func (p *Player) writeStatus(ctx context.Context, name string, s *policyState, d
 	s.status, s.ours = d.Status, true
 	if version := stored.GetResourceVersion(); version != s.version { // an equal version: nothing changed, no watch event follows
 		s.version, s.written = version, version
+		s.meta.ResourceVersion, s.meta.Annotations = version, stored.GetAnnotations()
 	}
 	return nil
 }
@@ -126,9 +130,10 @@ func (p *Player) keep(ctx context.Context, s *policyState, d staged.Decision) er
 	return nil
 }
 
-// prune forgets the snapshots that the status that was written does not name.
-func (p *Player) prune(ctx context.Context, s *policyState, d staged.Decision) error {
-	needed := map[staged.RevisionID]bool{}
+// prune forgets the snapshots that the status that was written does not name. A failure is tried again
+// with the next decision that needs other snapshots: it does not hold up the rollout.
+func (p *Player) prune(ctx context.Context, name string, s *policyState, d staged.Decision) {
+	needed := map[fleet.RevisionID]bool{}
 	for _, id := range d.Keep {
 		needed[id] = true
 	}
@@ -138,15 +143,19 @@ func (p *Player) prune(ctx context.Context, s *policyState, d staged.Decision) e
 			delete(s.stored, id)
 		}
 	}
-	if p.options.Snapshots == nil || s.policy == nil {
-		return nil
+	if p.options.Snapshots == nil || s.policy == nil || len(s.stored) == 0 || slices.Equal(s.kept, d.Keep) {
+		return
 	}
-	return p.options.Snapshots.Prune(ctx, s.policy.Name(), d.Keep)
+	if err := p.options.Snapshots.Prune(ctx, s.policy.Name(), d.Keep); err != nil {
+		p.failed(name, fmt.Errorf("snapshots: %w", err))
+		return
+	}
+	s.kept = slices.Clone(d.Keep)
 }
 
 // contentOf returns the content for a placement: from memory, or from the store.
-func (p *Player) contentOf(ctx context.Context, s *policyState, want staged.Placement) (staged.Snapshot, error) {
-	if content, has := s.contents[want.Revision]; has || p.options.Snapshots == nil || want.Revision == "" {
+func (p *Player) contentOf(ctx context.Context, s *policyState, want fleet.Placement) (fleet.Snapshot, error) {
+	if content, has := s.contents[want.Revision]; has || p.options.Snapshots == nil || want.Revision == "" || !s.can.OldRevision {
 		return content, nil
 	}
 	content, err := p.options.Snapshots.Read(ctx, s.policy.Name(), want.Revision)

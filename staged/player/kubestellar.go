@@ -16,6 +16,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -120,7 +121,7 @@ func (k *kubeStellar) rollout(v View) *bindingpolicy.Rollout {
 	return r
 }
 
-func (k *kubeStellar) World(v View) staged.World {
+func (k *kubeStellar) World(v View) fleet.World {
 	r := k.rollout(v)
 	if k.options.Clusters != nil {
 		r.ObserveClusters(k.options.Clusters())
@@ -138,7 +139,7 @@ func (k *kubeStellar) World(v View) staged.World {
 
 // Differs reports whether a BindingPolicy has to be written. One that is being deleted can be created
 // again only when it is gone.
-func (k *kubeStellar) Differs(v View, p staged.Placement) bool {
+func (k *kubeStellar) Differs(v View, p fleet.Placement) bool {
 	want, old := bindingpolicy.Manifest(v.Policy, v.Meta, p), k.rollout(v).BindingPolicy(p.Name)
 	if old == nil {
 		return true
@@ -157,7 +158,7 @@ func owns(p *control.BindingPolicy, uid types.UID) bool {
 }
 
 // Place creates a BindingPolicy, or updates its spec, its version and its owner.
-func (k *kubeStellar) Place(ctx context.Context, v View, p staged.Placement, _ staged.Snapshot) ([]staged.Event, error) {
+func (k *kubeStellar) Place(ctx context.Context, v View, p fleet.Placement, _ fleet.Snapshot) ([]staged.Event, error) {
 	if !k.Differs(v, p) {
 		return nil, nil
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -44,6 +45,11 @@ type Options struct {
 	// Workload are the kinds of workload objects on the hub. They are read where the Transport knows
 	// content.
 	Workload []WorkloadKind
+	// Approvals reads StageApprovals: see v1alpha1.ApprovalCRD. Nil: only annotations approve.
+	Approvals transport.Reader
+	// Gates are the kinds of objects on the hub that stages may name as gates. A gate of another kind
+	// never opens, and the message says so.
+	Gates []schema.GroupVersionKind
 	// Snapshots stores the content of revisions, so that a Transport that can place an old revision
 	// still can after a restart. Nil: only those are known that were seen since the start.
 	Snapshots Store
@@ -82,6 +88,7 @@ type Player struct {
 	options   Options
 	transport Transport
 	source    *source // nil: nobody asks for content
+	answers   *answers
 	readers   map[schema.GroupVersionKind]transport.Reader
 	clock     hubClock
 	policies  map[string]*policyState // by the name of the StagedBindingPolicy
@@ -92,7 +99,7 @@ type Player struct {
 // New returns a Player that is ready to run.
 func New(hub transport.Transport, o Options) *Player {
 	o.RetryAfter = cmp.Or(o.RetryAfter, time.Second)
-	p := &Player{hub: hub, options: o, transport: o.Transport, policies: map[string]*policyState{}, unsynced: map[schema.GroupVersionKind]bool{}}
+	p := &Player{hub: hub, options: o, transport: o.Transport, answers: newAnswers(o.Gates), policies: map[string]*policyState{}, unsynced: map[schema.GroupVersionKind]bool{}}
 	if p.transport == nil {
 		p.transport = newKubeStellar(hub, &p.options)
 	}
@@ -102,6 +109,12 @@ func New(hub transport.Transport, o Options) *Player {
 		for _, k := range o.Workload {
 			p.readers[k.GroupVersionKind] = hub
 		}
+	}
+	if o.Approvals != nil {
+		p.readers[approvalKind] = o.Approvals
+	}
+	for _, kind := range o.Gates {
+		p.readers[kind] = hub
 	}
 	for kind := range p.readers {
 		p.unsynced[kind] = true
@@ -170,6 +183,11 @@ func (p *Player) observe(e watchEvent) {
 		if p.source != nil && p.source.observe(e) {
 			p.wake("")
 		}
+		if concerns, err := p.answers.observe(e); err != nil {
+			p.failed("", err)
+		} else if concerns {
+			p.wake("")
+		}
 		concerns, err := p.transport.Observe(e.kind, e.obj, e.deleted)
 		if err != nil {
 			p.failed(strings.Join(concerns, " "), err)
@@ -214,7 +232,7 @@ func (p *Player) observePolicy(e watchEvent) {
 		return
 	}
 	if s == nil || s.uid != object.UID {
-		s = &policyState{uid: object.UID, contents: map[staged.RevisionID]staged.Snapshot{}, stored: map[staged.RevisionID]bool{}}
+		s = &policyState{uid: object.UID, contents: map[fleet.RevisionID]fleet.Snapshot{}, stored: map[fleet.RevisionID]bool{}}
 		p.policies[name] = s
 	}
 	if s.generation != object.Generation {
@@ -273,14 +291,15 @@ func (p *Player) decision(s *policyState) staged.Decision {
 }
 
 // world returns what is known around a policy, with the workload as the hub holds it.
-func (p *Player) world(s *policyState) staged.World {
+func (p *Player) world(s *policyState) fleet.World {
 	v := s.view(p.now())
 	if p.source != nil {
 		s.workload = p.source.workload(v, s)
 	}
 	v.Contents = s.contents
 	w := p.transport.World(v)
-	if w.Can.Content && w.Workload.Revision == "" {
+	p.answers.show(v, &w)
+	if s.can = w.Can; w.Can.Content && w.Workload.Revision == "" {
 		w.Workload = s.workload
 	}
 	if w.Workload.Unsettled {
@@ -290,7 +309,7 @@ func (p *Player) world(s *policyState) staged.World {
 }
 
 // now returns the time of the hub.
-func (p *Player) now() staged.Instant { return p.clock.now() }
+func (p *Player) now() fleet.Instant { return p.clock.now() }
 
 // execute carries out a decision, and returns when to decide again; the zero time means never.
 func (p *Player) execute(ctx context.Context, name string, s *policyState, d staged.Decision) (at time.Time) {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -15,9 +16,11 @@ import (
 type policyState struct {
 	rollout    *staged.Rollout // nil: no version without faults was seen yet
 	meta       metav1.ObjectMeta
-	contents   map[staged.RevisionID]staged.Snapshot // of revisions that were seen
-	stored     map[staged.RevisionID]bool            // the snapshots that are in the store
-	workload   staged.Workload
+	contents   map[fleet.RevisionID]fleet.Snapshot // of revisions that were seen
+	stored     map[fleet.RevisionID]bool           // the snapshots that are in the store
+	kept       []fleet.RevisionID                  // the snapshots that the store was told to keep last
+	can        fleet.Capabilities
+	workload   fleet.Workload
 	source     sourceState
 	recheck    time.Duration // when the source may have settled; 0: it has
 	policy     *staged.Policy
@@ -38,7 +41,7 @@ type policyState struct {
 }
 
 // view returns the policy as it is seen now.
-func (s *policyState) view(now staged.Instant) View {
+func (s *policyState) view(now fleet.Instant) View {
 	return View{Policy: s.policy, Meta: s.meta, Status: s.status, Now: now, Contents: s.contents}
 }
 

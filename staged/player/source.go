@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 )
 
@@ -59,28 +59,28 @@ func (s *source) observe(e watchEvent) bool {
 		return old != nil
 	}
 	objects[key] = e.obj
-	return old == nil || !reflect.DeepEqual(staged.Deliver(old).Object, staged.Deliver(e.obj).Object)
+	return old == nil || !reflect.DeepEqual(fleet.Deliver(old).Object, fleet.Deliver(e.obj).Object)
 }
 
 // A sourceState is what was seen of the workload of one policy.
 type sourceState struct {
-	seen  staged.RevisionID // the newest content
-	since time.Time         // when it was seen first
-	cut   staged.RevisionID // the newest revision
-	items []*staged.WorkloadObject
+	seen  fleet.RevisionID // the newest content
+	since time.Time        // when it was seen first
+	cut   fleet.RevisionID // the newest revision
+	items []*fleet.Object
 }
 
 // workload returns the workload of a policy. A revision is cut once the source has not changed for
 // revisions.settle; the first one at once.
-func (s *source) workload(v View, state *policyState) staged.Workload {
+func (s *source) workload(v View, state *policyState) fleet.Workload {
 	items, objects := s.chosen(v.Policy.Definition().Spec.Downsync)
 	now := &state.source
 	if len(objects) == 0 {
-		return staged.Workload{}
+		return fleet.Workload{}
 	}
-	content, err := staged.NewSnapshot(objects)
+	content, err := fleet.NewSnapshot(objects)
 	if err != nil {
-		return staged.Workload{Revision: now.cut, Objects: now.items, Unsettled: true}
+		return fleet.Workload{Revision: now.cut, Objects: now.items, Unsettled: true}
 	}
 	if content.Revision != now.seen {
 		now.seen, now.since = content.Revision, time.Now()
@@ -90,7 +90,7 @@ func (s *source) workload(v View, state *policyState) staged.Workload {
 		now.items = items
 		state.contents[now.cut] = content
 	}
-	return staged.Workload{Revision: now.cut, Objects: now.items, Unsettled: now.cut != now.seen}
+	return fleet.Workload{Revision: now.cut, Objects: now.items, Unsettled: now.cut != now.seen}
 }
 
 func settleOf(v View) time.Duration {
@@ -101,7 +101,7 @@ func settleOf(v View) time.Duration {
 }
 
 // chosen returns the objects that clauses choose.
-func (s *source) chosen(downsync []control.DownsyncPolicyClause) (items []*staged.WorkloadObject, objects []*unstructured.Unstructured) {
+func (s *source) chosen(downsync []control.DownsyncPolicyClause) (items []*fleet.Object, objects []*unstructured.Unstructured) {
 	namespaces := kubestellar.Namespaces{}
 	for name, obj := range s.objects[schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}] {
 		namespaces[name.Name] = obj.GetLabels()
@@ -114,11 +114,11 @@ func (s *source) chosen(downsync []control.DownsyncPolicyClause) (items []*stage
 			if !matches {
 				continue
 			}
-			items = append(items, &staged.WorkloadObject{Clause: control.DownsyncClause{Group: o.Group, Version: o.Version, Resource: o.Resource,
+			items = append(items, &fleet.Object{Clause: control.DownsyncClause{Group: o.Group, Version: o.Version, Resource: o.Resource,
 				Namespace: o.Namespace, Name: o.Name, ResourceVersion: o.ResourceVersion, DownsyncModulation: modulation}})
 			objects = append(objects, obj)
 		}
 	}
-	slices.SortFunc(items, func(a, b *staged.WorkloadObject) int { return strings.Compare(a.Ref().String(), b.Ref().String()) })
+	slices.SortFunc(items, func(a, b *fleet.Object) int { return strings.Compare(a.Ref().String(), b.Ref().String()) })
 	return items, objects
 }

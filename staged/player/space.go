@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 )
 
@@ -43,7 +43,7 @@ type manifestWork struct {
 
 // A clusterStatus is the status of one object in one cluster.
 type clusterStatus struct {
-	object  staged.ObjectRef
+	object  fleet.ObjectRef
 	cluster string
 	status  map[string]any
 	written time.Time
@@ -92,7 +92,7 @@ func newManifestWork(obj *unstructured.Unstructured) *manifestWork {
 	manifests, _, _ := unstructured.NestedSlice(obj.Object, "spec", "workload", "manifests")
 	for _, m := range manifests {
 		if fields, ok := m.(map[string]any); ok {
-			w.manifests = append(w.manifests, staged.Deliver(&unstructured.Unstructured{Object: fields}))
+			w.manifests = append(w.manifests, fleet.Deliver(&unstructured.Unstructured{Object: fields}))
 		}
 	}
 	configs, _, _ := unstructured.NestedSlice(obj.Object, "spec", "manifestConfigs")
@@ -116,7 +116,7 @@ func newClusterStatus(obj *unstructured.Unstructured) *clusterStatus {
 		return text
 	}
 	s := &clusterStatus{cluster: obj.GetNamespace(), written: statusTime(obj),
-		object: staged.ObjectRef{Group: field("group"), Resource: field("resource"), Namespace: field("namespace"), Name: field("name")}}
+		object: fleet.ObjectRef{Group: field("group"), Resource: field("resource"), Namespace: field("namespace"), Name: field("name")}}
 	s.status, _, _ = unstructured.NestedMap(obj.Object, "status")
 	return s
 }
@@ -133,7 +133,7 @@ func statusTime(obj *unstructured.Unstructured) (last time.Time) {
 
 // show shows a rollout what was delivered to clusters, and what they have reported of it.
 func (s *space) show(v View, r *bindingpolicy.Rollout) {
-	r.ObserveWorkload(staged.Workload{}, s.collectors)
+	r.ObserveWorkload(fleet.Workload{}, s.collectors)
 	marks := map[string]string{}
 	for _, c := range v.Status.Cohorts {
 		for _, name := range c.Clusters {
@@ -157,14 +157,14 @@ func (s *space) show(v View, r *bindingpolicy.Rollout) {
 type mark struct {
 	generation int64
 	held       bool
-	revision   staged.RevisionID
-	before     staged.RevisionID
+	revision   fleet.RevisionID
+	before     fleet.RevisionID
 	confirmed  int64 // seconds
 	absent     bool  // it had nothing, and has reported nothing
 }
 
 // nothing stands for the revision before the first one.
-const nothing = staged.RevisionID("nothing")
+const nothing = fleet.RevisionID("nothing")
 
 func (m mark) String() string {
 	switch {
@@ -176,7 +176,7 @@ func (m mark) String() string {
 	return fmt.Sprintf("%d %t %s %s %d", m.generation, m.held, m.revision, orDash(m.before), m.confirmed)
 }
 
-func orDash(id staged.RevisionID) staged.RevisionID {
+func orDash(id fleet.RevisionID) fleet.RevisionID {
 	if id == "" {
 		return "-"
 	}
@@ -193,14 +193,14 @@ func parseMark(text string) (m mark) {
 	}
 	m.generation, _ = strconv.ParseInt(parts[0], 10, 64)
 	m.held = parts[1] == "true"
-	m.revision, m.before = staged.RevisionID(parts[2]), staged.RevisionID(strings.TrimSuffix(parts[3], "-"))
+	m.revision, m.before = fleet.RevisionID(parts[2]), fleet.RevisionID(strings.TrimSuffix(parts[3], "-"))
 	m.confirmed, _ = strconv.ParseInt(parts[4], 10, 64)
 	return m
 }
 
 // cluster finds out which revision a cluster has, from what it was told and what is remembered.
-func (s *space) cluster(v View, name string, works []*manifestWork, m mark) staged.Cluster {
-	c := staged.Cluster{Name: name}
+func (s *space) cluster(v View, name string, works []*manifestWork, m mark) fleet.Cluster {
+	c := fleet.Cluster{Name: name}
 	open, generation, applied, confirmed := len(works) > 0, int64(0), true, time.Time{}
 	var manifests []*unstructured.Unstructured
 	for _, w := range works {
@@ -212,7 +212,7 @@ func (s *space) cluster(v View, name string, works []*manifestWork, m mark) stag
 			confirmed = w.confirmed
 		}
 	}
-	told, _ := staged.Identify(unique(manifests))
+	told, _ := fleet.Identify(unique(manifests))
 	_, known := v.Contents[told]
 	switch {
 	case len(works) == 0:
@@ -269,23 +269,23 @@ func unique(all []*unstructured.Unstructured) (list []*unstructured.Unstructured
 
 // reports returns the reports of a cluster. One is of the revision that the cluster has if its object
 // is the same in the revision before, or if it was written after the delivery was confirmed.
-func (s *space) reports(v View, cluster string, m mark) (all []staged.Report) {
+func (s *space) reports(v View, cluster string, m mark) (all []fleet.Report) {
 	for _, status := range s.statuses {
 		if status.cluster != cluster {
 			continue
 		}
-		r := staged.Report{Object: status.object, Status: status.status, At: status.written}
+		r := fleet.Report{Object: status.object, Status: status.status, At: status.written}
 		if m.revision != "" && (status.written.Unix() > m.confirmed || isSame(v, status.object, m)) {
-			r.Revision, r.Evidence = m.revision, staged.EvidenceOrdered
+			r.Revision, r.Evidence = m.revision, fleet.EvidenceOrdered
 		}
 		all = append(all, r)
 	}
-	slices.SortFunc(all, func(a, b staged.Report) int { return strings.Compare(a.Object.String(), b.Object.String()) })
+	slices.SortFunc(all, func(a, b fleet.Report) int { return strings.Compare(a.Object.String(), b.Object.String()) })
 	return all
 }
 
 // isSame reports whether an object has the same content in a revision and in the one before.
-func isSame(v View, ref staged.ObjectRef, m mark) bool {
+func isSame(v View, ref fleet.ObjectRef, m mark) bool {
 	if m.before == nothing {
 		return true // no status of another revision can be here
 	}
@@ -295,7 +295,7 @@ func isSame(v View, ref staged.ObjectRef, m mark) bool {
 
 // find returns the object of a snapshot that a report is about. A snapshot has kinds, and a report has
 // the plural name of one.
-func find(s staged.Snapshot, ref staged.ObjectRef) *unstructured.Unstructured {
+func find(s fleet.Snapshot, ref fleet.ObjectRef) *unstructured.Unstructured {
 	for _, obj := range s.Objects {
 		gvk := obj.GroupVersionKind()
 		if gvk.Group == ref.Group && obj.GetNamespace() == ref.Namespace && obj.GetName() == ref.Name && strings.HasPrefix(ref.Resource, strings.TrimSuffix(strings.ToLower(gvk.Kind), "y")) {

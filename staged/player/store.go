@@ -17,18 +17,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/stage/transport"
-	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
 // A Store keeps the content of revisions.
 type Store interface {
 	// Read returns a snapshot. The error is a NotFound of apimachinery if it is not there.
-	Read(ctx context.Context, policy string, id staged.RevisionID) (staged.Snapshot, error)
+	Read(ctx context.Context, policy string, id fleet.RevisionID) (fleet.Snapshot, error)
 	// Write stores a snapshot that belongs to the StagedBindingPolicy of a UID. It may be there.
-	Write(ctx context.Context, policy string, owner types.UID, s staged.Snapshot) error
+	Write(ctx context.Context, policy string, owner types.UID, s fleet.Snapshot) error
 	// Prune removes all snapshots of a policy but some.
-	Prune(ctx context.Context, policy string, keep []staged.RevisionID) error
+	Prune(ctx context.Context, policy string, keep []fleet.RevisionID) error
 }
 
 // SnapshotNamespace is the namespace of the objects that NewStore writes. It must exist.
@@ -54,12 +54,12 @@ type hubStore struct{ hub transport.Transport }
 func NewStore(hub transport.Transport) Store { return &hubStore{hub} }
 
 // nameOfChunk is <policy>-<12 digits>-<n>.
-func nameOfChunk(policy string, id staged.RevisionID, n int) types.NamespacedName {
+func nameOfChunk(policy string, id fleet.RevisionID, n int) types.NamespacedName {
 	digits := strings.TrimPrefix(string(id), "sha256:")
 	return types.NamespacedName{Namespace: SnapshotNamespace, Name: fmt.Sprintf("%s-%s-%d", policy, digits[:min(12, len(digits))], n)}
 }
 
-func (s *hubStore) Write(ctx context.Context, policy string, owner types.UID, snapshot staged.Snapshot) error {
+func (s *hubStore) Write(ctx context.Context, policy string, owner types.UID, snapshot fleet.Snapshot) error {
 	data, err := snapshot.Encode()
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (s *hubStore) Write(ctx context.Context, policy string, owner types.UID, sn
 }
 
 // object returns the object of one chunk.
-func (s *hubStore) object(snapshot staged.Snapshot, name types.NamespacedName, chunk string, count int) *unstructured.Unstructured {
+func (s *hubStore) object(snapshot fleet.Snapshot, name types.NamespacedName, chunk string, count int) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{"revision": int64(1),
 		"data": map[string]any{"chunk": chunk, "chunks": strconv.Itoa(count), "digest": string(snapshot.Revision)}}}
 	obj.SetGroupVersionKind(controllerRevisionKind)
@@ -108,7 +108,7 @@ func (s *hubStore) object(snapshot staged.Snapshot, name types.NamespacedName, c
 	return obj
 }
 
-func holdsSecret(s staged.Snapshot) bool {
+func holdsSecret(s fleet.Snapshot) bool {
 	for _, obj := range s.Objects {
 		if obj.GroupVersionKind() == secretKind {
 			return true
@@ -118,7 +118,7 @@ func holdsSecret(s staged.Snapshot) bool {
 }
 
 // chunk reads one chunk, and how many there are.
-func (s *hubStore) chunk(ctx context.Context, policy string, id staged.RevisionID, n int) (text string, count int, err error) {
+func (s *hubStore) chunk(ctx context.Context, policy string, id fleet.RevisionID, n int) (text string, count int, err error) {
 	var obj *unstructured.Unstructured
 	for _, kind := range []schema.GroupVersionKind{controllerRevisionKind, secretKind} {
 		if obj, err = s.hub.Get(ctx, kind, nameOfChunk(policy, id, n)); err == nil || !apierrors.IsNotFound(err) {
@@ -140,32 +140,32 @@ func (s *hubStore) chunk(ctx context.Context, policy string, id staged.RevisionI
 	return read("chunk"), count, err
 }
 
-func (s *hubStore) Read(ctx context.Context, policy string, id staged.RevisionID) (staged.Snapshot, error) {
+func (s *hubStore) Read(ctx context.Context, policy string, id fleet.RevisionID) (fleet.Snapshot, error) {
 	var text strings.Builder
 	for n, count := 0, 1; n < count; n++ {
 		part, of, err := s.chunk(ctx, policy, id, n)
 		if err != nil {
-			return staged.Snapshot{}, err
+			return fleet.Snapshot{}, err
 		}
 		count = min(of, mostChunks)
 		text.WriteString(part)
 	}
 	packed, err := base64.StdEncoding.DecodeString(text.String())
 	if err != nil {
-		return staged.Snapshot{}, err
+		return fleet.Snapshot{}, err
 	}
 	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return staged.Snapshot{}, err
+		return fleet.Snapshot{}, err
 	}
 	data, err := io.ReadAll(io.LimitReader(r, mostChunks*chunkSize*100))
 	if err != nil {
-		return staged.Snapshot{}, err
+		return fleet.Snapshot{}, err
 	}
-	return staged.DecodeSnapshot(id, data)
+	return fleet.DecodeSnapshot(id, data)
 }
 
-func (s *hubStore) Prune(ctx context.Context, policy string, keep []staged.RevisionID) error {
+func (s *hubStore) Prune(ctx context.Context, policy string, keep []fleet.RevisionID) error {
 	needed := map[string]bool{}
 	for _, id := range keep {
 		name := nameOfChunk(policy, id, 0).Name

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -17,9 +18,9 @@ type View struct {
 	Policy *staged.Policy
 	Meta   metav1.ObjectMeta
 	Status v1alpha1.Status
-	Now    staged.Instant
+	Now    fleet.Instant
 	// Contents are the revisions whose content is known.
-	Contents map[staged.RevisionID]staged.Snapshot
+	Contents map[fleet.RevisionID]fleet.Snapshot
 }
 
 // A Transport brings revisions to clusters: it is the port of a Player to a fleet. The Player watches
@@ -32,13 +33,13 @@ type Transport interface {
 	Observe(kind schema.GroupVersionKind, obj *unstructured.Unstructured, deleted bool) (concerns []string, err error)
 	// World returns what is known around a policy. The Player fills in the workload where the
 	// capability Content is set and World leaves it empty.
-	World(v View) staged.World
+	World(v View) fleet.World
 	// Differs reports whether Place would write something.
-	Differs(v View, p staged.Placement) bool
+	Differs(v View, p fleet.Placement) bool
 	// Place makes a placement, or updates it, under the resourceVersions that were observed. It fails
 	// if a newer version of the placement is there. It may be called again. The events say what it
 	// has done.
-	Place(ctx context.Context, v View, p staged.Placement, content staged.Snapshot) ([]staged.Event, error)
+	Place(ctx context.Context, v View, p fleet.Placement, content fleet.Snapshot) ([]staged.Event, error)
 	// Remove removes a placement by the name that a Decision gives it.
 	Remove(ctx context.Context, v View, name string) ([]staged.Event, error)
 }

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 )
 
 // workStatus is KubeStellar's WorkStatus: what a cluster, whose name is the namespace, reports of
@@ -35,9 +35,9 @@ type workStatus struct {
 
 // report returns the report of the cluster. A status from before the cluster applied the latest
 // version of the object does not count as a report. Details that nobody has filled in say nothing.
-func (w *workStatus) report() staged.ClusterReport {
+func (w *workStatus) report() fleet.ClusterReport {
 	reported := w.Details.LastGeneration == 0 || w.Details.LastGenerationIsApplied
-	return staged.ClusterReport{Cluster: w.Namespace, Reported: reported, LastReturned: w.lastReturned()}
+	return fleet.ClusterReport{Cluster: w.Namespace, Reported: reported, LastReturned: w.lastReturned()}
 }
 
 // lastReturned returns when the status was written last, in the way KubeStellar finds it: from
@@ -53,20 +53,20 @@ func (w *workStatus) lastReturned() (last time.Time) {
 
 // workStatuses holds the reports of all WorkStatuses, by object and by the name of the WorkStatus.
 type workStatuses struct {
-	reports map[staged.ObjectRef]map[types.NamespacedName]staged.ClusterReport
-	objects map[types.NamespacedName]staged.ObjectRef
+	reports map[fleet.ObjectRef]map[types.NamespacedName]fleet.ClusterReport
+	objects map[types.NamespacedName]fleet.ObjectRef
 }
 
 func newWorkStatuses() *workStatuses {
 	return &workStatuses{
-		reports: map[staged.ObjectRef]map[types.NamespacedName]staged.ClusterReport{},
-		objects: map[types.NamespacedName]staged.ObjectRef{},
+		reports: map[fleet.ObjectRef]map[types.NamespacedName]fleet.ClusterReport{},
+		objects: map[types.NamespacedName]fleet.ObjectRef{},
 	}
 }
 
 // store stores a WorkStatus, or removes one that was deleted, and returns the object that it is
 // about.
-func (w *workStatuses) store(e watchEvent) (staged.ObjectRef, error) {
+func (w *workStatuses) store(e watchEvent) (fleet.ObjectRef, error) {
 	key := nameOf(e.obj)
 	ref := w.objects[key]
 	if e.deleted {
@@ -79,26 +79,26 @@ func (w *workStatuses) store(e watchEvent) (staged.ObjectRef, error) {
 		return ref, err
 	}
 	source := status.Spec.SourceRef
-	ref = staged.ObjectRef{Group: source.Group, Resource: source.Resource, Namespace: source.Namespace, Name: source.Name}
+	ref = fleet.ObjectRef{Group: source.Group, Resource: source.Resource, Namespace: source.Namespace, Name: source.Name}
 	if w.reports[ref] == nil {
-		w.reports[ref] = map[types.NamespacedName]staged.ClusterReport{}
+		w.reports[ref] = map[types.NamespacedName]fleet.ClusterReport{}
 	}
 	w.reports[ref][key], w.objects[key] = status.report(), ref
 	return ref, nil
 }
 
 // of returns the reports of an object, sorted by cluster.
-func (w *workStatuses) of(ref staged.ObjectRef) []staged.ClusterReport {
-	all := make([]staged.ClusterReport, 0, len(w.reports[ref]))
+func (w *workStatuses) of(ref fleet.ObjectRef) []fleet.ClusterReport {
+	all := make([]fleet.ClusterReport, 0, len(w.reports[ref]))
 	for _, r := range w.reports[ref] {
 		all = append(all, r)
 	}
-	slices.SortFunc(all, func(a, b staged.ClusterReport) int { return cmp.Compare(a.Cluster, b.Cluster) })
+	slices.SortFunc(all, func(a, b fleet.ClusterReport) int { return cmp.Compare(a.Cluster, b.Cluster) })
 	return all
 }
 
 // show shows a rollout the reports of one object, and reports whether the rollout knows the object.
-func (w *workStatuses) show(ref staged.ObjectRef, r *bindingpolicy.Rollout) (known bool) {
+func (w *workStatuses) show(ref fleet.ObjectRef, r *bindingpolicy.Rollout) (known bool) {
 	for _, name := range r.BindingPoliciesOf(ref) {
 		r.ObserveReport(bindingpolicy.Report{BindingPolicy: name, Object: ref, Clusters: w.of(ref)})
 		known = true

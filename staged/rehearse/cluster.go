@@ -12,7 +12,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
-	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 )
 
 // A cluster is a cluster of the Input, with its simulation.
@@ -20,8 +20,8 @@ type cluster struct {
 	*member
 	script []Status
 	sim    *simulation.Simulation
-	begun  map[staged.ObjectRef]time.Time // when the version of the object came for which the script began
-	due    time.Time                      // when something happens here; zero: never
+	begun  map[fleet.ObjectRef]time.Time // when the version of the object came for which the script began
+	due    time.Time                     // when something happens here; zero: never
 }
 
 func newCluster(c Cluster, in *Input, w workload) (*cluster, error) {
@@ -41,7 +41,7 @@ func newCluster(c Cluster, in *Input, w workload) (*cluster, error) {
 	}
 	m := newMember(c.Name, sim.Cluster(), cmp.Or(c.Latency, in.Latency))
 	m.silent = c.Silent
-	return &cluster{member: m, script: c.Script, sim: sim, begun: map[staged.ObjectRef]time.Time{}, due: in.Start}, nil
+	return &cluster{member: m, script: c.Script, sim: sim, begun: map[fleet.ObjectRef]time.Time{}, due: in.Start}, nil
 }
 
 // catchUp sets the clock of the cluster to now. Nothing is due there before.
@@ -51,7 +51,7 @@ func (c *cluster) catchUp(ctx context.Context, now time.Time) error {
 
 // advance simulates what is due, sends changed statuses to the hub, and adds to updated the objects
 // whose statuses arrive there.
-func (c *cluster) advance(ctx context.Context, now time.Time, updated map[staged.ObjectRef]bool) error {
+func (c *cluster) advance(ctx context.Context, now time.Time, updated map[fleet.ObjectRef]bool) error {
 	if c.due.IsZero() || c.due.After(now) {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (c *cluster) begin() {
 
 // show sets the status of an object, unless the object has changed since its script began, or has
 // no status.
-func (c *cluster) show(ctx context.Context, ref staged.ObjectRef, status map[string]any, placed time.Time) error {
+func (c *cluster) show(ctx context.Context, ref fleet.ObjectRef, status map[string]any, placed time.Time) error {
 	p := c.created[ref]
 	if !p.at.Equal(placed) {
 		return nil

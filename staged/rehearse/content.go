@@ -6,8 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -15,11 +15,11 @@ import (
 // content returns the workload with the identity of its content, as a player with access to the
 // space of the transport sees it; nil if the policy does not stage updates: then the rehearsal shows
 // what a player sees on the hub.
-func (r *run) content() *staged.Workload {
+func (r *run) content() *fleet.Workload {
 	if r.object.Spec.Updates != v1alpha1.Staged {
 		return nil
 	}
-	w := &staged.Workload{}
+	w := &fleet.Workload{}
 	var objects []*unstructured.Unstructured
 	inventory := r.hub.inventory()
 	for _, ref := range sorted(r.hub.objects) {
@@ -27,7 +27,7 @@ func (r *run) content() *staged.Workload {
 		if !chosen {
 			continue
 		}
-		w.Objects = append(w.Objects, &staged.WorkloadObject{Clause: clause})
+		w.Objects = append(w.Objects, &fleet.Object{Clause: clause})
 		objects = append(objects, r.hub.objects[ref])
 	}
 	w.Revision = r.identify(objects)
@@ -36,7 +36,7 @@ func (r *run) content() *staged.Workload {
 
 // clauseOf returns the clause of a Binding for an object. It is false if the policy does not choose
 // the object.
-func clauseOf(downsync []control.DownsyncPolicyClause, ref staged.ObjectRef, obj *unstructured.Unstructured, namespaces kubestellar.Namespaces) (control.DownsyncClause, bool) {
+func clauseOf(downsync []control.DownsyncPolicyClause, ref fleet.ObjectRef, obj *unstructured.Unstructured, namespaces kubestellar.Namespaces) (control.DownsyncClause, bool) {
 	o := kubestellar.Object{Group: ref.Group, Version: obj.GroupVersionKind().Version, Resource: ref.Resource, Namespace: ref.Namespace, Name: ref.Name,
 		Labels: obj.GetLabels(), ResourceVersion: obj.GetResourceVersion()}
 	modulation, chosen := kubestellar.Match(downsync, o, namespaces)
@@ -45,7 +45,7 @@ func clauseOf(downsync []control.DownsyncPolicyClause, ref staged.ObjectRef, obj
 }
 
 // identify returns the revision of objects, from a table where it can.
-func (r *run) identify(objects []*unstructured.Unstructured) staged.RevisionID {
+func (r *run) identify(objects []*unstructured.Unstructured) fleet.RevisionID {
 	if len(objects) == 0 {
 		return ""
 	}
@@ -55,14 +55,14 @@ func (r *run) identify(objects []*unstructured.Unstructured) staged.RevisionID {
 	}
 	id, known := r.revisions[key.String()]
 	if !known {
-		id, _ = staged.Identify(objects) // they were stored as JSON
+		id, _ = fleet.Identify(objects) // they were stored as JSON
 		r.revisions[key.String()] = id
 	}
 	return id
 }
 
 // delivered returns what was delivered to each cluster, and what it has reported of that.
-func (r *run) delivered() (all []staged.Cluster) {
+func (r *run) delivered() (all []fleet.Cluster) {
 	if r.object.Spec.Updates != v1alpha1.Staged {
 		return nil
 	}
@@ -71,15 +71,15 @@ func (r *run) delivered() (all []staged.Cluster) {
 		for _, ref := range m.refs() {
 			objects = append(objects, m.created[ref].from)
 		}
-		c := staged.Cluster{Name: m.name, Applied: r.identify(objects), Absent: len(objects) == 0}
+		c := fleet.Cluster{Name: m.name, Applied: r.identify(objects), Absent: len(objects) == 0}
 		for _, ref := range m.refs() {
 			seen, has := m.reported[ref]
 			if !has {
 				continue
 			}
-			report := staged.Report{Object: ref, Status: seen.Status, At: seen.LastUpdate}
+			report := fleet.Report{Object: ref, Status: seen.Status, At: seen.LastUpdate}
 			if !seen.LastUpdate.Add(-m.latency).Before(m.created[ref].at) {
-				report.Revision, report.Evidence = c.Applied, staged.EvidenceOrdered
+				report.Revision, report.Evidence = c.Applied, fleet.EvidenceOrdered
 			}
 			c.Reports = append(c.Reports, report)
 		}

@@ -10,15 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 )
 
 // A hub holds the workload and the BindingPolicies, and computes what KubeStellar makes of them.
 type hub struct {
-	objects    map[staged.ObjectRef]*unstructured.Unstructured
+	objects    map[fleet.ObjectRef]*unstructured.Unstructured
 	policies   map[string]*control.BindingPolicy
 	collectors map[string]*kubestellar.Collector
 	labels     map[string]map[string]string // of the clusters
@@ -74,8 +74,8 @@ func (h *hub) bindings() (all []*control.Binding, err error) {
 }
 
 // wanted returns the objects that Bindings send to a cluster.
-func (h *hub) wanted(bindings []*control.Binding, cluster string) map[staged.ObjectRef]wantedObject {
-	wanted := map[staged.ObjectRef]wantedObject{}
+func (h *hub) wanted(bindings []*control.Binding, cluster string) map[fleet.ObjectRef]wantedObject {
+	wanted := map[fleet.ObjectRef]wantedObject{}
 	for _, b := range bindings {
 		if !slices.Contains(b.Spec.Destinations, control.Destination{ClusterID: cluster}) {
 			continue
@@ -93,12 +93,12 @@ func clauses(b *control.Binding) []control.DownsyncClause {
 	return slices.Concat(b.Spec.Workload.ClusterScope, b.Spec.Workload.NamespaceScope)
 }
 
-func refOf(c control.DownsyncClause) staged.ObjectRef {
-	return staged.ObjectRef{Group: c.Group, Resource: c.Resource, Namespace: c.Namespace, Name: c.Name}
+func refOf(c control.DownsyncClause) fleet.ObjectRef {
+	return fleet.ObjectRef{Group: c.Group, Resource: c.Resource, Namespace: c.Namespace, Name: c.Name}
 }
 
 // combine computes the CombinedStatus of an object of a Binding. It is false if there is none.
-func (h *hub) combine(b *control.Binding, ref staged.ObjectRef) (*control.CombinedStatus, bool) {
+func (h *hub) combine(b *control.Binding, ref fleet.ObjectRef) (*control.CombinedStatus, bool) {
 	in := kubestellar.Input{
 		Binding: b, Object: h.objects[ref], Resource: ref.Resource, Collectors: h.collectors,
 		Reports: map[string]kubestellar.Report{},
@@ -112,11 +112,11 @@ func (h *hub) combine(b *control.Binding, ref staged.ObjectRef) (*control.Combin
 }
 
 // report returns which clusters reported an object of a Binding, and when.
-func (h *hub) report(b *control.Binding, ref staged.ObjectRef) bindingpolicy.Report {
+func (h *hub) report(b *control.Binding, ref fleet.ObjectRef) bindingpolicy.Report {
 	report := bindingpolicy.Report{BindingPolicy: b.Name, Object: ref}
 	for _, m := range h.members {
 		if seen, ok := m.reported[ref]; ok {
-			report.Clusters = append(report.Clusters, staged.ClusterReport{
+			report.Clusters = append(report.Clusters, fleet.ClusterReport{
 				Cluster: m.name, Reported: true, LastReturned: seen.LastUpdate, BoundAt: m.created[ref].at,
 			})
 		}

@@ -16,9 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/stage/memory"
-	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -141,7 +141,7 @@ func (k *KubeStellar) Reports(policy string) (reports []bindingpolicy.Report) {
 
 // read reads the objects on the hub.
 func (k *KubeStellar) read(ctx context.Context) (faults error) {
-	k.hub.objects = map[staged.ObjectRef]*unstructured.Unstructured{}
+	k.hub.objects = map[fleet.ObjectRef]*unstructured.Unstructured{}
 	k.hub.policies = map[string]*control.BindingPolicy{}
 	k.hub.collectors = map[string]*kubestellar.Collector{}
 	known := catalog{}

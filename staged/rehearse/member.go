@@ -18,7 +18,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
-	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 )
 
@@ -29,11 +29,11 @@ type member struct {
 	cluster     *memory.Cluster // shares its objects
 	latency     time.Duration
 	silent      bool
-	created     map[staged.ObjectRef]createdObject
-	order       []staged.ObjectRef                  // the keys of placed, sorted; nil: placed has changed
-	sent        map[staged.ObjectRef]map[string]any // the last status that was sent to the hub
-	inTransit   []sentStatus                        // the statuses that have not arrived yet, by time
-	reported    map[staged.ObjectRef]kubestellar.Report
+	created     map[fleet.ObjectRef]createdObject
+	order       []fleet.ObjectRef                  // the keys of placed, sorted; nil: placed has changed
+	sent        map[fleet.ObjectRef]map[string]any // the last status that was sent to the hub
+	inTransit   []sentStatus                       // the statuses that have not arrived yet, by time
+	reported    map[fleet.ObjectRef]kubestellar.Report
 	firstReport time.Time // when the first status arrived; zero: none has
 	incomplete  bool      // an object could not be written yet
 }
@@ -54,28 +54,28 @@ type wantedObject struct {
 // A sentStatus is a status that was sent to the hub and has not arrived.
 type sentStatus struct {
 	due    time.Time
-	ref    staged.ObjectRef
+	ref    fleet.ObjectRef
 	status map[string]any
 }
 
 func newMember(name string, cluster *memory.Cluster, latency time.Duration) *member {
 	return &member{
-		name: name, cluster: cluster.Shared(), latency: latency, created: map[staged.ObjectRef]createdObject{},
-		sent: map[staged.ObjectRef]map[string]any{}, reported: map[staged.ObjectRef]kubestellar.Report{},
+		name: name, cluster: cluster.Shared(), latency: latency, created: map[fleet.ObjectRef]createdObject{},
+		sent: map[fleet.ObjectRef]map[string]any{}, reported: map[fleet.ObjectRef]kubestellar.Report{},
 	}
 }
 
 // sorted returns the keys of m. Definitions and namespaces, which other objects need, come first.
-func sorted[V any](m map[staged.ObjectRef]V) []staged.ObjectRef {
+func sorted[V any](m map[fleet.ObjectRef]V) []fleet.ObjectRef {
 	rank := map[string]int{"customresourcedefinitions": -2, "namespaces": -1}
-	return slices.SortedFunc(maps.Keys(m), func(a, b staged.ObjectRef) int {
+	return slices.SortedFunc(maps.Keys(m), func(a, b fleet.ObjectRef) int {
 		return cmp.Or(rank[a.Resource]-rank[b.Resource], cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource, b.Resource),
 			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 }
 
 // refs returns the objects that were created here, sorted. They are cached: refs is called often.
-func (m *member) refs() []staged.ObjectRef {
+func (m *member) refs() []fleet.ObjectRef {
 	if m.order == nil {
 		m.order = sorted(m.created)
 	}
@@ -85,9 +85,9 @@ func (m *member) refs() []staged.ObjectRef {
 // place creates or updates the objects that are wanted here and deletes the others. It calls say
 // with what it did to each, and reports whether it did anything. The error joins those of single
 // objects.
-func (m *member) place(ctx context.Context, wanted map[staged.ObjectRef]wantedObject, now time.Time, say func(string)) (changed bool, faults error) {
+func (m *member) place(ctx context.Context, wanted map[fleet.ObjectRef]wantedObject, now time.Time, say func(string)) (changed bool, faults error) {
 	m.incomplete = false
-	did := func(ref staged.ObjectRef, what string, err error) {
+	did := func(ref fleet.ObjectRef, what string, err error) {
 		if err != nil {
 			faults = errors.Join(faults, fmt.Errorf("cluster %s: %w", m.name, err))
 		} else if what != "" {
@@ -109,7 +109,7 @@ func (m *member) place(ctx context.Context, wanted map[staged.ObjectRef]wantedOb
 
 // apply brings one object up to date, if that is possible now. It returns the text of what it did;
 // "" if it did nothing.
-func (m *member) apply(ctx context.Context, ref staged.ObjectRef, w wantedObject, now time.Time) (what string, err error) {
+func (m *member) apply(ctx context.Context, ref fleet.ObjectRef, w wantedObject, now time.Time) (what string, err error) {
 	was, here := m.created[ref]
 	if here && (w.createOnly || was.from == w.object || reflect.DeepEqual(downsynced(was.from), downsynced(w.object))) {
 		return "", nil
@@ -178,7 +178,7 @@ func downsynced(from *unstructured.Unstructured) *unstructured.Unstructured {
 	return obj
 }
 
-func (m *member) remove(ctx context.Context, ref staged.ObjectRef) error {
+func (m *member) remove(ctx context.Context, ref fleet.ObjectRef) error {
 	err := m.cluster.Delete(ctx, m.created[ref].kind, nameOf(ref), metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
@@ -191,7 +191,7 @@ func (m *member) remove(ctx context.Context, ref staged.ObjectRef) error {
 	return nil
 }
 
-func nameOf(ref staged.ObjectRef) types.NamespacedName {
+func nameOf(ref fleet.ObjectRef) types.NamespacedName {
 	return types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
 }
 
@@ -215,7 +215,7 @@ func (m *member) sendStatuses(ctx context.Context, now time.Time) error {
 }
 
 // receiveStatuses receives at the hub the statuses that are due, and returns their objects.
-func (m *member) receiveStatuses(now time.Time) (updated []staged.ObjectRef) {
+func (m *member) receiveStatuses(now time.Time) (updated []fleet.ObjectRef) {
 	for len(m.inTransit) > 0 && !m.inTransit[0].due.After(now) {
 		l := m.inTransit[0]
 		m.inTransit = m.inTransit[1:]

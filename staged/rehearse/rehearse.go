@@ -12,6 +12,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -106,9 +107,9 @@ type run struct {
 	object      v1alpha1.StagedBindingPolicy
 	hub         hub
 	clusters    []*cluster
-	bindings    []*control.Binding        // of the BindingPolicies on the hub
-	newBindings map[string]bool           // names of Bindings that the rollout was not shown yet
-	updated     map[staged.ObjectRef]bool // objects with a report that the rollout was not shown yet
+	bindings    []*control.Binding       // of the BindingPolicies on the hub
+	newBindings map[string]bool          // names of Bindings that the rollout was not shown yet
+	updated     map[fleet.ObjectRef]bool // objects with a report that the rollout was not shown yet
 	timeline    *Timeline
 	recheck     time.Time
 	lastLines   map[string]bool // the lines of the last explanation
@@ -120,7 +121,7 @@ type run struct {
 	applied     int                          // counts new versions of objects
 	past        []snapshot                   // what the second player may see
 	consents    map[string]string            // who approves a gate as soon as that is asked for
-	revisions   map[string]staged.RevisionID // of contents, by the versions of their objects
+	revisions   map[string]fleet.RevisionID  // of contents, by the versions of their objects
 	refused     int                          // the version at which its last write was refused
 	cutOff      time.Time                    // when the first thing after Input.Longest would have happened; zero: nothing
 }
@@ -132,9 +133,9 @@ func newRun(in Input, w workload) (*run, error) {
 		return nil, err
 	}
 	r := &run{in: in, workload: w, now: in.Start, policy: policies[0], rollout: bindingpolicy.NewRollout(policies[0]), object: in.Policy,
-		newBindings: map[string]bool{}, updated: map[staged.ObjectRef]bool{}, timeline: &Timeline{Policy: in.Policy.Name, Start: in.Start}}
+		newBindings: map[string]bool{}, updated: map[fleet.ObjectRef]bool{}, timeline: &Timeline{Policy: in.Policy.Name, Start: in.Start}}
 	r.object.Status = v1alpha1.Status{}
-	r.version, r.refused, r.consents, r.revisions = 1, -1, map[string]string{}, map[string]staged.RevisionID{}
+	r.version, r.refused, r.consents, r.revisions = 1, -1, map[string]string{}, map[string]fleet.RevisionID{}
 	r.changes = slices.SortedStableFunc(slices.Values(in.Script.Changes), func(a, b Change) int { return cmp.Compare(a.After.Duration, b.After.Duration) })
 	r.hub = hub{objects: w.objects, policies: map[string]*control.BindingPolicy{}, collectors: map[string]*kubestellar.Collector{},
 		labels: map[string]map[string]string{}}

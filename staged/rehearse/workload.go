@@ -18,7 +18,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
-	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 )
 
 var definitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
@@ -46,22 +46,22 @@ func (c catalog) resource(kind schema.GroupVersionKind) string {
 	return guess.Resource
 }
 
-func (c catalog) refOf(obj *unstructured.Unstructured) staged.ObjectRef {
+func (c catalog) refOf(obj *unstructured.Unstructured) fleet.ObjectRef {
 	kind := obj.GroupVersionKind()
-	return staged.ObjectRef{Group: kind.Group, Resource: c.resource(kind), Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	return fleet.ObjectRef{Group: kind.Group, Resource: c.resource(kind), Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
 // A workload is the objects of an Input, as an API server stores them, and the definitions and
 // kinds that a cluster must know to accept them.
 type workload struct {
-	objects     map[staged.ObjectRef]*unstructured.Unstructured
+	objects     map[fleet.ObjectRef]*unstructured.Unstructured
 	definitions []*unstructured.Unstructured
 	kinds       []memory.Kind // the kinds without a definition
 }
 
 // newWorkload stores the objects: definitions first, because other objects may be of their kinds.
 func newWorkload(in *Input) (workload, Errors) {
-	w := workload{objects: map[staged.ObjectRef]*unstructured.Unstructured{}}
+	w := workload{objects: map[fleet.ObjectRef]*unstructured.Unstructured{}}
 	copies, errs := make([]*unstructured.Unstructured, len(in.Objects)), make([]error, len(in.Objects))
 	for i, obj := range in.Objects {
 		copies[i], errs[i] = copyOf(obj)

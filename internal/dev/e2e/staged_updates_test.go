@@ -17,7 +17,7 @@ import (
 // cautious is a policy whose updates are staged: cluster by cluster, batch by batch, and at once
 // when a person consents.
 const cautious = `{apiVersion: community.kubestellar.io/v1alpha1, kind: StagedBindingPolicy, metadata: {name: cautious}, spec: {
-  retention: Keep, updates: Staged, downsync: [{apiGroup: apps, resources: [deployments], namespaces: [cautious], statusCollectors: [ready]}],
+  retention: Keep, updates: Staged, requireEvidence: None, downsync: [{apiGroup: apps, resources: [deployments], namespaces: [cautious], statusCollectors: [ready]}],
   stages: [
     {name: dev, clusterSelectors: [{matchLabels: {env: dev}}], condition: "num('ready') == size(destinations)",
      perCluster: {maxUnavailable: 1, progressDeadlineSeconds: 3600, minSuccessTime: 1s}, stageDeadlineSeconds: 7200},

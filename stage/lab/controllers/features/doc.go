@@ -17,13 +17,13 @@
 //
 // # The table
 //
-// stage/lab/FEATURES.md is written from [Kinds]. A test of stage/lab/internal/oracle walks the Go types
-// of Kubernetes and fails for a field that no row is about. The tests of controllers compare the table with
-// the fields that the controllers read: a field that is read must be Modelled or have a reader in [Row.Also],
-// and a row with a test in their package must be read.
+// stage/lab/FEATURES.md is generated from [Kinds]. A test in stage/lab/internal/oracle walks the Go
+// types of Kubernetes and fails for a field without a row. The tests of controllers compare the
+// table with the fields that the controllers read. A field that is read must be Modelled or have a
+// reader in [Row.Also]. The field of a row with a test in their package must be read.
 //
-// A field that only Nodes act on ([OnNodes]) is neither modelled nor reported: containers do not run here.
-// Package kubelet does some of it, which is Modelled.
+// Fields that only Nodes act on ([OnNodes]) are neither modelled nor reported, because containers
+// do not run here. Package kubelet uses some of them; these are Modelled.
 //
 // # Concurrency
 //

@@ -110,7 +110,7 @@ func appendText(b []byte, s string) ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// isPlain reports whether JSON writes s as it is, between quotes.
+// isPlain reports whether JSON writes s unchanged, between quotes.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if !plain[s[i]] {

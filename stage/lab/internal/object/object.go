@@ -152,8 +152,8 @@ func anys[T any](s []T) []any {
 	return out
 }
 
-// number returns the number v as an int64 if it is an integer that an int64 holds, else as a
-// float64; nil if v is no number. A float64 stays one.
+// number returns the number v as an int64 if it is an integer that an int64 can hold, else as a
+// float64. It returns nil if v is not a number. A float64 stays a float64.
 func number(v any) any {
 	switch n := v.(type) {
 	case int64, float64:

@@ -27,8 +27,8 @@ func DeepEqual(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// equalNumbers compares what number returned. An int64 and a float64 are equal only if the float64
-// is that very integer.
+// equalNumbers compares two results of number. An int64 and a float64 are equal only if the float64
+// is exactly that integer.
 func equalNumbers(a, b any) bool {
 	if a == b {
 		return true

@@ -13,9 +13,9 @@ import (
 // Longest is how many bytes of a string are printed.
 const Longest = 1 << 10
 
-// Text returns s with what is not printable escaped as Go does, such as \n and \x1b, and cut after
-// [Longest] bytes. Spaces and all graphic characters stay; backslashes too, so that a text that is
-// fit comes back as it is.
+// Text returns s with characters that are not printable escaped as in Go, such as \n and \x1b, and
+// cut after [Longest] bytes. Spaces, backslashes and all graphic characters stay, so a printable
+// text is unchanged.
 func Text(s string) string {
 	if len(s) <= Longest && !strings.ContainsFunc(s, unfit) {
 		return s

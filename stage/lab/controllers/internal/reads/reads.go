@@ -34,9 +34,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
-// Main runs the tests of a package and compares what they read with the table. It returns the exit code.
-// More are tests of other modules whose rows the tests of this package read, too. With benchmarks nothing is
-// recorded, because that takes time.
+// Main runs the tests of a package and compares what they read with the table. It returns the exit
+// code. More are tests of other modules; the tests of this package also read the fields of their
+// rows. With benchmarks it records nothing, because recording takes time.
 func Main(m *testing.M, more ...string) int {
 	flag.Parse()
 	if flag.Lookup("test.bench").Value.String() != "" {

@@ -38,8 +38,9 @@ type known struct {
 	held   map[string]any // so that no other map gets its address
 }
 
-// A recorder notes which fields were read: by kind and path, with the function of a controller that read
-// it. That is "" for other readers, and for a map with several places, of which one is meant.
+// A recorder records which fields were read: by kind and path, with the function of a controller
+// that read the field. The function is "" for other readers. It is also "" for a map with several
+// places, because the reader means only one of them.
 type recorder struct {
 	mu      sync.Mutex
 	maps    map[uintptr]known
@@ -57,14 +58,15 @@ func (r *recorder) of(k features.Kind) map[string]string {
 	return r.seen[kind{apiVersion, name}]
 }
 
-// Of each kind the maps of the first objects are known, and then those of one in some, since that takes most
-// of the time. Reads with a path from the root are always known.
+// The recorder knows the maps of the first allOf objects of each kind, and then those of one in
+// oneOf, because this takes most of the time. It always knows reads with a path from the root.
 const (
 	allOf = 2_000
 	oneOf = 20
 )
 
-// mostMaps bounds what the recorder holds. Maps are found again when their object is read next.
+// mostMaps bounds the memory of the recorder. The recorder finds maps again when their object is
+// read next.
 const mostMaps = 200_000
 
 // read notes the read of a path below a map.

@@ -1,4 +1,4 @@
-package staged
+package fleet
 
 import (
 	"time"
@@ -66,14 +66,14 @@ type Workload struct {
 	Revision  RevisionID // the newest that was cut; "": none yet
 	Unsettled bool       // the source holds something else by now, which is not cut yet
 	// Objects are the objects of Revision. They are read where Capabilities.Content is true.
-	Objects []*WorkloadObject
+	Objects []*Object
 	// Kept are the revisions whose snapshots are complete.
 	Kept []RevisionID
 }
 
-// A WorkloadObject is one object as a placement brings it to clusters. It must not be changed once it was
+// A Object is one object as a placement brings it to clusters. It must not be changed once it was
 // shown: results are remembered by its address.
-type WorkloadObject struct {
+type Object struct {
 	// Clause describes the object, as filters see it.
 	Clause control.DownsyncClause
 	// Combined is the CombinedStatus that the transport has made for this placement; nil: there is
@@ -86,7 +86,7 @@ type WorkloadObject struct {
 }
 
 // Ref returns the name of the object.
-func (o *WorkloadObject) Ref() ObjectRef {
+func (o *Object) Ref() ObjectRef {
 	return ObjectRef{o.Clause.Group, o.Clause.Resource, o.Clause.Namespace, o.Clause.Name}
 }
 
@@ -113,8 +113,8 @@ type ClusterReport struct {
 	BoundAt      time.Time // when the version of the object that the placement names was bound
 }
 
-// isLate says whether the status is missing, or older than the bound version of the object.
-func (r ClusterReport) isLate() bool { return !r.Reported || r.LastReturned.Before(r.BoundAt) }
+// IsLate reports whether the status is missing, or older than the bound version of the object.
+func (r ClusterReport) IsLate() bool { return !r.Reported || r.LastReturned.Before(r.BoundAt) }
 
 // A Cluster is a cluster and what was observed there.
 type Cluster struct {
@@ -170,7 +170,7 @@ type Placement struct {
 	// it is being deleted.
 	Taken, Ending bool
 	// Objects are what the clusters get from it. They are read where Capabilities.Content is false.
-	Objects []*WorkloadObject
+	Objects []*Object
 	// Errors are faults that the transport reports.
 	Errors []string
 }

@@ -1,0 +1,284 @@
+package application
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/stage/transport"
+	"github.com/stagecraft-go/stagecraft/staged"
+	"github.com/stagecraft-go/stagecraft/staged/control"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
+	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
+	"github.com/stagecraft-go/stagecraft/staged/player"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+// Kind is the kind of an Application.
+var Kind = schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"}
+
+// SourceAnnotation holds the wanted source, as JSON, in a StagedBindingPolicy.
+const SourceAnnotation = "source." + v1alpha1.Group
+
+// placementAnnotation is the annotation of an Application that says which placement it is in.
+const placementAnnotation = v1alpha1.Group + "/placement"
+
+// Options of [New].
+type Options struct {
+	// Clusters returns the labels of the clusters that exist, by name. It must not be nil.
+	Clusters func() map[string]map[string]string
+	// Name returns the name of the Application of a cluster. It must not be nil.
+	Name func(cluster string) string
+	// Namespace is that of the Applications.
+	Namespace string
+	// Collectors are the StatusCollectors that policies name.
+	Collectors map[string]*kubestellar.Collector
+}
+
+// ByCluster names the Application of a cluster <prefix>-<cluster>.
+func ByCluster(prefix string) func(string) string {
+	return func(cluster string) string { return prefix + "-" + cluster }
+}
+
+// A Transport is a [player.Transport] for Argo CD.
+type Transport struct {
+	hub     transport.Transport
+	options Options
+	apps    map[string]*unstructured.Unstructured // by name
+	sources map[fleet.RevisionID]map[string]any   // that were seen
+}
+
+var _ player.Transport = (*Transport)(nil)
+
+// New returns a Transport that has seen nothing yet.
+func New(hub transport.Transport, o Options) *Transport {
+	return &Transport{hub: hub, options: o, apps: map[string]*unstructured.Unstructured{}, sources: map[fleet.RevisionID]map[string]any{}}
+}
+
+// Kinds returns the kind of Applications.
+func (t *Transport) Kinds() map[schema.GroupVersionKind]transport.Reader {
+	return map[schema.GroupVersionKind]transport.Reader{Kind: t.hub}
+}
+
+// Observe notes an Application.
+func (t *Transport) Observe(kind schema.GroupVersionKind, obj *unstructured.Unstructured, deleted bool) ([]string, error) {
+	if kind != Kind || obj.GetNamespace() != t.options.Namespace {
+		return nil, nil
+	}
+	t.apps[obj.GetName()] = obj
+	if deleted {
+		delete(t.apps, obj.GetName())
+	}
+	return []string{""}, nil
+}
+
+// immutable is what a targetRevision must look like: a commit, or a digest.
+var immutable = regexp.MustCompile(`^([0-9a-f]{40}|sha256:[0-9a-f]{64})$`)
+
+// wanted returns the source that a policy asks for. The error says why it is none.
+func wanted(v player.View) (map[string]any, error) {
+	var source map[string]any
+	if err := json.Unmarshal([]byte(v.Meta.Annotations[SourceAnnotation]), &source); err != nil {
+		return nil, fmt.Errorf("annotation %s: want the source of an Application, as JSON: %w", SourceAnnotation, err)
+	}
+	if target, _ := source["targetRevision"].(string); !immutable.MatchString(target) {
+		return nil, fmt.Errorf("annotation %s: targetRevision: want a commit or a digest, got %q: a branch or a tag names another content tomorrow", SourceAnnotation, target)
+	}
+	return source, nil
+}
+
+// identify returns the revision of a source.
+func (t *Transport) identify(source map[string]any) fleet.RevisionID {
+	id, err := fleet.Identify([]*unstructured.Unstructured{contentOf(source)})
+	if err != nil || source == nil {
+		return ""
+	}
+	t.sources[id] = source
+	return id
+}
+
+// contentOf makes an object of a source, for a snapshot.
+func contentOf(source map[string]any) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": Kind.GroupVersion().String(), "kind": Kind.Kind,
+		"metadata": map[string]any{}, "spec": map[string]any{"source": source}}}
+}
+
+// World returns what Applications say of the clusters of a policy.
+func (t *Transport) World(v player.View) fleet.World {
+	w := fleet.World{Meta: v.Meta, Now: v.Now, Collectors: t.options.Collectors, Can: fleet.Capabilities{
+		Inventory: true, Content: true, OldRevision: true, ByName: true, Best: fleet.EvidenceExact, Kind: "Application", Bound: "Application"}}
+	clause := control.DownsyncClause{Group: Kind.Group, Version: Kind.Version, Resource: "applications", Namespace: t.options.Namespace, Name: v.Policy.Name()}
+	for _, c := range v.Policy.Definition().Spec.Downsync {
+		clause.StatusCollectors = append(clause.StatusCollectors, c.StatusCollectors...)
+	}
+	placements := map[string]*fleet.Placement{}
+	labels := t.options.Clusters()
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		w.Clusters = append(w.Clusters, t.cluster(v, name, labels[name], clause, placements))
+	}
+	w.Workload.Objects = []*fleet.Object{{Clause: clause}}
+	source, err := wanted(v)
+	if err != nil {
+		w.Placements = append(w.Placements, fleet.Placement{Name: v.Policy.Name(), Errors: []string{err.Error()}})
+	}
+	if w.Workload.Revision = t.identify(source); w.Workload.Revision != "" {
+		v.Contents[w.Workload.Revision], _ = fleet.NewSnapshot([]*unstructured.Unstructured{contentOf(source)})
+	}
+	for _, name := range slices.Sorted(maps.Keys(placements)) {
+		placements[name].Clusters = placements[name].Has
+		w.Placements = append(w.Placements, *placements[name])
+	}
+	return w
+}
+
+// cluster returns what the Application of a cluster says.
+func (t *Transport) cluster(v player.View, name string, labels map[string]string, clause control.DownsyncClause, placements map[string]*fleet.Placement) fleet.Cluster {
+	c := fleet.Cluster{Name: name, Labels: labels}
+	app := t.apps[t.options.Name(name)]
+	if app == nil {
+		return c
+	}
+	source, _, _ := unstructured.NestedMap(app.Object, "spec", "source")
+	id := t.identify(source)
+	if placement := app.GetAnnotations()[placementAnnotation]; placement != "" {
+		p := placements[placement]
+		if p == nil {
+			p = &fleet.Placement{Name: placement, Ready: true, Open: true, Same: true}
+			placements[placement] = p
+		}
+		p.Has, p.Revision, p.Version = append(p.Has, name), id, max(p.Version, versionOf(app))
+		if owner := ownedBySet(app); owner != "" {
+			p.Errors = append(p.Errors, fmt.Sprintf("Application %s belongs to ApplicationSet %s, which writes the source back", app.GetName(), owner))
+		}
+	}
+	c.Had = app.GetAnnotations()[placementAnnotation] == "" && text(app, "status", "sync", "revision") != ""
+	if !isSynced(app, source) {
+		c.Applied = appliedBefore(v, name)
+		return c
+	}
+	c.Applied = id
+	status := map[string]any{"health": text(app, "status", "health", "status"), "sync": text(app, "status", "sync", "status"),
+		"revision": text(app, "status", "sync", "revision"), "message": text(app, "status", "health", "message")}
+	ref := fleet.ObjectRef{Group: clause.Group, Resource: clause.Resource, Namespace: clause.Namespace, Name: clause.Name}
+	c.Reports = []fleet.Report{{Object: ref, Revision: id, Evidence: fleet.EvidenceExact, Status: status}}
+	return c
+}
+
+// appliedBefore returns the revision that the ledger has for a cluster: a new source that was not
+// synced yet changes nothing there.
+func appliedBefore(v player.View, cluster string) fleet.RevisionID {
+	for _, c := range v.Status.Cohorts {
+		if slices.Contains(c.Clusters, cluster) {
+			return fleet.RevisionID(c.Applied)
+		}
+	}
+	return ""
+}
+
+// isSynced reports whether an Application was compared with its source, has it, and runs no operation.
+func isSynced(app *unstructured.Unstructured, source map[string]any) bool {
+	compared, _, _ := unstructured.NestedMap(app.Object, "status", "sync", "comparedTo", "source")
+	_, running, _ := unstructured.NestedMap(app.Object, "operation")
+	phase := text(app, "status", "operationState", "phase")
+	one, _ := json.Marshal(compared)
+	other, _ := json.Marshal(source)
+	return text(app, "status", "sync", "status") == "Synced" && string(one) == string(other) && !running && phase != "Running" &&
+		text(app, "status", "sync", "revision") == source["targetRevision"]
+}
+
+func ownedBySet(app *unstructured.Unstructured) string {
+	for _, o := range app.GetOwnerReferences() {
+		if o.Kind == "ApplicationSet" {
+			return o.Name
+		}
+	}
+	return ""
+}
+
+// Differs reports whether an Application of the placement has another source.
+func (t *Transport) Differs(_ player.View, p fleet.Placement) bool {
+	return slices.ContainsFunc(p.Clusters, func(c string) bool { return t.differs(p, c) })
+}
+
+func (t *Transport) differs(p fleet.Placement, cluster string) bool {
+	app := t.apps[t.options.Name(cluster)]
+	if app == nil {
+		return false
+	}
+	source, _, _ := unstructured.NestedMap(app.Object, "spec", "source")
+	return t.identify(source) != p.Revision || app.GetAnnotations()[placementAnnotation] != p.Name
+}
+
+// Place patches the sources of the Applications that differ.
+func (t *Transport) Place(ctx context.Context, _ player.View, p fleet.Placement, content fleet.Snapshot) (events []staged.Event, err error) {
+	source := t.sources[p.Revision]
+	if len(content.Objects) == 1 {
+		source, _, _ = unstructured.NestedMap(content.Objects[0].Object, "spec", "source")
+	}
+	if source == nil {
+		return nil, fmt.Errorf("the source of %s is not known", p.Revision)
+	}
+	for _, cluster := range p.Clusters {
+		app := t.apps[t.options.Name(cluster)]
+		if app == nil || !t.differs(p, cluster) {
+			continue
+		}
+		if owner := ownedBySet(app); owner != "" {
+			return events, fmt.Errorf("Application %s belongs to ApplicationSet %s, which would write the source back", app.GetName(), owner)
+		}
+		if versionOf(app) > p.Version {
+			return events, fmt.Errorf("Application %s has version %d, and %d is older", app.GetName(), versionOf(app), p.Version)
+		}
+		patch, err := json.Marshal(map[string]any{
+			"metadata": map[string]any{"uid": app.GetUID(), "resourceVersion": app.GetResourceVersion(), "annotations": map[string]any{
+				placementAnnotation: p.Name, v1alpha1.VersionAnnotation: strconv.FormatInt(p.Version, 10)}},
+			"spec": map[string]any{"source": replacing(app, source)},
+		})
+		if err != nil {
+			return events, err
+		}
+		stored, err := t.hub.Patch(ctx, Kind, types.NamespacedName{Namespace: t.options.Namespace, Name: app.GetName()}, types.MergePatchType, patch, metav1.PatchOptions{})
+		if err != nil {
+			return events, err
+		}
+		t.apps[app.GetName()] = stored
+		events = append(events, staged.Event{Type: "Normal", Reason: "ApplicationPatched", Message: "patched the source of Application " + app.GetName()})
+	}
+	return events, nil
+}
+
+// replacing returns a merge patch that makes one source of another: fields that are gone are removed.
+func replacing(app *unstructured.Unstructured, source map[string]any) map[string]any {
+	patch := maps.Clone(source)
+	old, _, _ := unstructured.NestedMap(app.Object, "spec", "source")
+	for field := range old {
+		if _, stays := source[field]; !stays {
+			patch[field] = nil
+		}
+	}
+	return patch
+}
+
+// Remove removes nothing: an Application belongs to those who have made it.
+func (t *Transport) Remove(context.Context, player.View, string) ([]staged.Event, error) {
+	return nil, nil
+}
+
+func versionOf(app *unstructured.Unstructured) int64 {
+	n, _ := strconv.ParseInt(app.GetAnnotations()[v1alpha1.VersionAnnotation], 10, 64)
+	return n
+}
+
+func text(obj *unstructured.Unstructured, path ...string) string {
+	value, _, _ := unstructured.NestedString(obj.Object, path...)
+	return value
+}

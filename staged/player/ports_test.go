@@ -1,0 +1,86 @@
+package player_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+// A1: a bad revision goes to dev and prod, and back. No cluster loses the workload at any time.
+func TestABadRevisionIsRolledBack(t *testing.T) {
+	eachPort(t, portPolicy, func(t *testing.T, f *fleet) {
+		f.push("1")
+		f.play(func() {
+			f.run(40)
+			require.True(t, f.holds("Succeeded"), f.message())
+			require.True(t, f.holds("Verified"))
+			require.Equal(t, versions("1", "1"), f.have)
+			f.bad["prod1@2"] = true
+			f.push("2")
+			f.run(30)
+			require.Equal(t, versions("2", "2"), f.have, f.message())
+			f.run(60)
+		})
+		f.play(func() { // another Player goes on, from what is stored
+			f.run(20)
+			if !f.old {
+				require.Equal(t, v1alpha1.RollbackNeeded, f.phase("prod"), f.message())
+				require.Contains(t, f.message(), "until the source holds r1-")
+				require.Equal(t, versions("2", "2"), f.have)
+				f.push("1")
+				f.run(60)
+				require.Equal(t, versions("1", "1"), f.have, f.message())
+				require.True(t, f.holds("Succeeded"), f.message())
+				return
+			}
+			require.Equal(t, v1alpha1.RolledBack, f.phase("prod"), f.message())
+			require.Equal(t, versions("2", "1"), f.have, f.message())
+			f.push("3")
+			f.run(60)
+			require.Equal(t, versions("3", "3"), f.have, f.message())
+			require.True(t, f.holds("Succeeded"), f.message())
+		})
+	})
+}
+
+// A2, A4: while a cluster does not receive the revision, nothing that it reports counts, and no later
+// stage begins.
+func TestOldReportsDoNotCount(t *testing.T) {
+	eachPort(t, portPolicy, func(t *testing.T, f *fleet) {
+		f.push("1")
+		f.play(func() {
+			f.run(40)
+			f.offline["dev1"] = true
+			f.push("2")
+			f.run(60)
+			require.Equal(t, versions("1", "1"), f.have, f.message())
+			require.Contains(t, f.message(), "is not delivered to dev1 (it has r1-")
+			delete(f.offline, "dev1")
+			f.run(60)
+			require.Equal(t, versions("2", "2"), f.have, f.message())
+			require.True(t, f.holds("Succeeded"), f.message())
+		})
+	})
+}
+
+// A17: the old text again is the old revision: clusters that still have it receive nothing.
+func TestABAOverAllPorts(t *testing.T) {
+	eachPort(t, portPolicy, func(t *testing.T, f *fleet) {
+		f.push("1")
+		f.play(func() {
+			f.run(40)
+			f.bad["dev1@2"] = true
+			f.push("2")
+			f.run(20)
+			require.Equal(t, versions("2", "1"), f.have, f.message())
+			f.push("1")
+			f.run(60)
+			require.Equal(t, versions("1", "1"), f.have, f.message())
+			require.True(t, f.holds("Succeeded"), f.message())
+			require.Equal(t, []string{"1"}, f.ever["prod1"], "prod never saw 2")
+			require.Len(t, f.status().Revisions, 2)
+		})
+	})
+}
