@@ -2,7 +2,7 @@ package kstatus
 
 import "github.com/stagecraft-go/stagecraft/internal/object"
 
-// noWait is our annotation that says, with the value "disabled", that nobody shall wait for an
+// noWait is our annotation that says, with the value "disabled", that no one shall wait for an
 // object. See [Rules.HonorNoWait].
 const noWait = "stagecraft-go.github.io/wait"
 
@@ -18,7 +18,7 @@ var noWaitAnnotations = [...]struct{ key, value string }{
 }
 
 // HonorNoWait returns rules to which an object is Current, with the reason NotWaitedFor, if an
-// annotation says that nobody shall wait for it. An object that is being deleted is Terminating all
+// annotation says that no one shall wait for it. An object that is being deleted is Terminating all
 // the same. Neither Standard nor Extended does this on its own.
 //
 // These annotations are read, and no others:

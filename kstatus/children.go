@@ -106,7 +106,7 @@ func (r *Rules) Combine(kind schema.GroupKind, own Result, children []Child) Res
 }
 
 // DependsOnChildren reports whether children can change the verdict on objects of a kind. If not,
-// nobody need look them up.
+// no caller has to look them up.
 func (r *Rules) DependsOnChildren(kind schema.GroupKind) bool {
 	if r.combine == failAndExplain {
 		return ownership.DependsOnChildren(kind)

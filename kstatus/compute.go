@@ -11,7 +11,7 @@ import (
 )
 
 // Compute returns the status of an object now, by the rules of [Extended], which are right about
-// twice as often as upstream's (ACCURACY.md). Standard().Compute has those of upstream. It is the
+// twice as often as upstream's (ACCURACY.md). Standard().Compute hlike those of upstream. It is the
 // only function of the package that reads the clock.
 func Compute(obj *unstructured.Unstructured) Result { return extended.Compute(obj, time.Now()) }
 

@@ -28,7 +28,7 @@ type DefinitionReader interface {
 //   - A subresource for a status that is missing: InProgress until it comes.
 //   - A schema of the status without a field for a state: Current once the status is there.
 //   - A column for the condition Ready that `kubectl get` prints: InProgress until it comes.
-//   - A phase whose word nobody knows: what the description of the field says after that word, or, if
+//   - A phase whose word no one knows: what the description of the field says after that word, or, if
 //     all other values of its enum are known and none of them is good, that it is the good one.
 //
 // Definitions of other kinds, and what is no definition, are ignored. [Rules.Inspect] looks
@@ -59,7 +59,7 @@ func addDefinition(to map[schema.GroupVersionKind]*definition, crd *unstructured
 }
 
 // DependsOnDefinition reports whether the definition of its kind can change a verdict of these rules.
-// If not, nobody need look it up.
+// If not, no caller has to look it up.
 func (r *Rules) DependsOnDefinition(own Result) bool { return r.distinct && own.Basis <= BasisWords }
 
 // lookUpDefinition returns the verdict with the definition that a reader has.

@@ -17,7 +17,7 @@ import (
 
 var _ kstatus.DefinitionReader = (*memory.Cluster)(nil)
 
-// TestDefinitionSaysWhetherAStatusComes computes objects whose own verdict is a guess, beside a
+// TestDefinitionSaysWhetherAStatusComes computes objects whose own verdict is a guess, next to a
 // cluster in memory that has the definition of their kind.
 func TestDefinitionSaysWhetherAStatusComes(t *testing.T) {
 	const (
@@ -35,8 +35,8 @@ func TestDefinitionSaysWhetherAStatusComes(t *testing.T) {
 		{"no status in the schema, with a finalizer", plain, "{}", "metadata: {name: w, namespace: default, finalizers: [a.example.com/b]}", "Current: The kind has no status"},
 		{"a subresource, new", withValues, "{status: {}}", created, "InProgress NoStatus: Nothing has reported a status yet"},
 		{"a subresource, old", withValues, "{status: {}}", old, "InProgress NoStatus: Nothing has reported a status yet"},
-		{"a status without a subresource, old", withValues, "{}", old, "Current: No status within 5 minutes, so that none is expected"},
-		{"any field, old", open, "{}", old, "Current: No status within 5 minutes, so that none is expected"},
+		{"a status without a subresource, old", withValues, "{}", old, "Current: No status within 5 minutes, so no controller reports one"},
+		{"any field, old", open, "{}", old, "Current: No status within 5 minutes, so no controller reports one"},
 		{"values and a schema without a state", withValues, "{status: {}}", created + url, "Current: The status of the kind has no field for a state"},
 		{"values and a schema with a state", withStates, "{status: {}}", old + url, "InProgress StatusUnclear: The status does not say whether the resource is ready"},
 		{"a status that says something", withValues, "{status: {}}", old + "status: {phase: Failed}", "Failed Failed: phase is Failed"},
@@ -109,7 +109,7 @@ func (defining) List(context.Context, schema.GroupVersionKind, string, metav1.Li
 	return &unstructured.UnstructuredList{}, nil
 }
 
-// TestDefinitionSaysWhatAPhaseMeans has objects whose words nobody knows.
+// TestDefinitionSaysWhatAPhaseMeans has objects whose words no one knows.
 func TestDefinitionSaysWhatAPhaseMeans(t *testing.T) {
 	definition := func(phase, rest string) *unstructured.Unstructured {
 		return parse(t, `

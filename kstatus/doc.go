@@ -16,7 +16,7 @@
 //     InProgress, Stalled=True with Failed.
 //   - A [Child] of an object is a dependent, as the Pods of a Deployment, or an object to which it
 //     refers. [Rules.Combine] says how children change the verdict.
-//   - An object is Suspended if someone paused it on purpose. A Failed object is Terminal if trying
+//   - An object is Suspended if someone paused it intentionally. A Failed object is Terminal if trying
 //     again does not help.
 //
 // # Usage
@@ -51,6 +51,19 @@
 //	})
 //	r := rules.Compute(obj, now)
 //
+// # When to take which
+//
+//   - Rules in Go ([Rules.With]) for kinds of your own, in your own program.
+//   - Package celrule for rules in a file, as Flux has them, and for objects or definitions that say by
+//     an annotation what ready means.
+//   - Package argolua for the health scripts of Argo CD, where it decides today.
+//   - [Rules.WithDefinitions], or a [DefinitionReader], for kinds without a rule.
+//   - [Result].Basis, and wait.Goal.Basis, where going on too early costs more than waiting.
+//   - [Kinds] to see which kinds have rules; [Rules.Without] to leave some to the general rules.
+//   - Package audit for the authors of a kind: what its controller has to write.
+//
+// # Children
+//
 // With a [Reader] of the cluster, children count too. The error is of look-ups; the verdict holds
 // without the children that could not be looked up:
 //
@@ -70,8 +83,8 @@
 //
 // Rules are immutable and safe for concurrent use, if the rules that were passed to [Rules.With]
 // are. Results, Conditions and Statuses are values. Computing with the standard profile allocates
-// nothing, except for the names of several containers in a crash loop. Messages are formatted when
-// they are asked for.
+// nothing, except for the names of several containers in a crash loop. A result formats its message when
+// the caller wants it.
 //
 // # Compatibility
 //
@@ -101,6 +114,6 @@
 //	counts Pods of former revisions                            | only those of the current one            | TestInspect/a_StatefulSet_…
 //	is Unknown or NotFound if children cannot be looked up     | the verdict on the object, and an error  | TestInspect/a_look-up_that_…
 //
-// A condition that Augment wrote has the field augmentedBy, by which it is recognised as long as no
+// A condition that Augment wrote has the field augmentedBy, by which it is recognized as long as no
 // server removes that field.
 package kstatus

@@ -49,6 +49,52 @@ func ExampleResult_recheck() {
 	// Failed PodUnschedulable: Pod could not be scheduled
 }
 
+// A caller who must not go on too early looks at what a verdict rests on.
+func ExampleResult_basis() {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	widget := func(status map[string]any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "example.com/v1", "kind": "Widget", "status": status,
+			"metadata": map[string]any{"creationTimestamp": "2026-01-01T00:00:00Z"},
+		}}
+	}
+	for _, obj := range []*unstructured.Unstructured{
+		widget(map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True"}}}),
+		widget(map[string]any{"phase": "Running"}),
+		widget(map[string]any{"url": "http://example.com"}),
+	} {
+		r := kstatus.Extended().Compute(obj, now)
+		fmt.Println(r.Status, r.Basis, r.Basis >= kstatus.BasisConvention)
+	}
+	// Output:
+	// Current Convention true
+	// Current Words false
+	// Current Guess false
+}
+
+// A definition says what the words of its kind mean, and whether a status comes at all.
+func ExampleRules_WithDefinitions() {
+	definition := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"group": "example.com", "names": map[string]any{"kind": "Widget"},
+		"versions": []any{map[string]any{
+			"name": "v1", "subresources": map[string]any{"status": map[string]any{}},
+			"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "properties": map[string]any{
+				"status": map[string]any{"type": "object", "properties": map[string]any{
+					"phase": map[string]any{"type": "string", "enum": []any{"Ready", "Tepid"}, "description": "Tepid: the widget has failed to warm up."},
+				}},
+			}}},
+		}},
+	}}}
+	widget := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Widget", "status": map[string]any{"phase": "Tepid"},
+	}}
+	fmt.Println(kstatus.Extended().Compute(widget, time.Now()))
+	fmt.Println(kstatus.Extended().WithDefinitions(definition).Compute(widget, time.Now()))
+	// Output:
+	// InProgress StatusUnclear: The status does not say whether the resource is ready
+	// Failed Tepid: phase is Tepid
+}
+
 func ExampleRules_With() {
 	volume := func(o kstatus.Object) (kstatus.Result, bool) {
 		if size := o.IntOr(0, "status", "sizeGi"); size < o.IntOr(0, "spec", "sizeGi") {

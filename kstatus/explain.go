@@ -33,7 +33,7 @@ type seen = struct {
 }
 
 // Explain computes a result and records which rules were tried and which fields they read. The
-// result is the same as that of [Rules.Compute]; Explain is slower and allocates.
+// result is the same like that of [Rules.Compute]; Explain is slower and allocates.
 func (r *Rules) Explain(obj *unstructured.Unstructured, now time.Time) Explanation {
 	if obj == nil || obj.Object == nil {
 		return Explanation{Result: r.Compute(obj, now)}

@@ -44,7 +44,7 @@ var extended = (&Rules{
 //   - A failure that is tried again is InProgress with its reason: a Pod that the scheduler cannot
 //     place, with the scheduler's words, a ReplicaFailure, an ExternalSecret that cannot be read. If
 //     only the words of a condition say that it is tried again, that holds for five minutes.
-//   - What is paused on purpose is Current and Suspended, unless Ready=False has another reason.
+//   - What is paused intentionally is Current and Suspended, unless Ready=False has another reason.
 //     What does not get better by trying again is Terminal.
 //
 // ACCURACY.md has the scores against the opinions of other projects, and on kinds that have no rules
@@ -62,7 +62,7 @@ var extendedBefore = []step{
 	{"standard conditions", abnormalConditions, BasisConvention},
 }
 
-// extendedAfter are those that come after them.
+// extendedAfter are the ones that come after them.
 var extendedAfter = []step{
 	{"suspension", suspension, BasisWords},
 	{"no status", withoutStatus, BasisGuess},
@@ -107,7 +107,7 @@ func abnormalConditions(o Object) (Result, bool) {
 	return decisiveCondition(o)
 }
 
-// failedAttempt is the verdict on a controller that tries again after an error, as those of Flux
+// failedAttempt is the verdict on a controller that tries again after an error, like those of Flux
 // do: Reconciling=True has a reason such as ProgressingWithRetry, and Ready=False has the error,
 // unless its reason is one of progress. It is Failed once that has lasted for retryGrace.
 func failedAttempt(o *Object) (Result, bool) {
@@ -148,7 +148,7 @@ func suspendedBy(path, field string) Result {
 
 // unclear is the verdict on a status in which no field says anything. If it has an
 // observedGeneration, other values, and no conditions, the controller has done all that it reports.
-// The same holds after some minutes for other values of which none is about a state, and for an
+// The same holds after some minutes for other values if no one is about a state, and for an
 // observedGeneration alone, which some controllers write first.
 func unclear(o Object) (Result, bool) {
 	_, observed := o.Int("status", "observedGeneration")

@@ -14,34 +14,34 @@ import (
 type role uint8
 
 const (
-	neutral       role = iota // says nothing
-	readyRole                 // Ready: stands for the whole object
-	notReadyRole              // the negation of Ready
-	partRole                  // good if True, not yet there if False
-	judgementRole             // good if True, wrong if False
-	stepRole                  // done if True, with more to come
-	activityRole              // good if True, says nothing if False
-	endRole                   // completed if True
-	progressRole              // in progress if True
-	errorRole                 // failed if True
-	pauseRole                 // paused on purpose if True
+	neutral      role = iota // says nothing
+	readyRole                // Ready: stands for the whole object
+	notReadyRole             // the negation of Ready
+	partRole                 // good if True, not yet there if False
+	judgmentRole             // good if True, wrong if False
+	stepRole                 // done if True, with more to come
+	activityRole             // good if True, says nothing if False
+	endRole                  // completed if True
+	progressRole             // in progress if True
+	errorRole                // failed if True
+	pauseRole                // paused intentionally if True
 )
 
 // roles are the roles of condition types that end in a word with a meaning.
 var roles = [...]role{
-	words.StepDone: stepRole, words.Active: activityRole, words.Good: partRole, words.Accepted: judgementRole,
+	words.StepDone: stepRole, words.Active: activityRole, words.Good: partRole, words.Accepted: judgmentRole,
 	words.Done: endRole, words.Running: progressRole, words.Paused: pauseRole, words.Busy: progressRole,
 	words.Bad: errorRole, words.Fatal: errorRole, words.Not: neutral,
 }
 
-// roleOf reads the role from the last word of the type. If that has no meaning, a judgement in the
+// roleOf reads the role from the last word of the type. If that has no meaning, a judgment in the
 // first word counts: PodsHealthy, but also ResolvedRefs.
 func roleOf(kind string) role {
 	switch {
 	case kind == "Ready":
 		return readyRole
 	case strings.HasSuffix(kind, "UpToDate"):
-		return judgementRole
+		return judgmentRole
 	case words.IsTransition(kind):
 		return progressRole
 	}
@@ -63,7 +63,7 @@ func roleOf(kind string) role {
 	case negated:
 		return neutral
 	case last == words.None && first == words.Accepted, last == words.Done && count > 1:
-		return judgementRole
+		return judgmentRole
 	case last == words.None && !negated && words.BeginsWithChange(kind) && !strings.HasSuffix(kind, "ed"):
 		return progressRole
 	}
@@ -92,16 +92,16 @@ const (
 type conditionSummary struct {
 	conditions []any
 	first      [effects]int32
-	ready      string // the status of Ready, "" if there is none
+	ready      string // the status of Ready, "" without one
 	// available and degraded are what the conditions of these names say of the whole object.
 	available, degraded aspect
 	// notReady: Ready is False for a reason that is not a pause, so that the object would not be ready
-	// either if nobody had paused it.
+	// either if no one had paused it.
 	notReady bool
 	// loose: the status of Ready is not a string, as the API conventions want it.
 	// reconciled: the reason of Ready says only that the controller has dealt with the object.
 	loose, reconciled bool
-	// recheck is the time until a failure that is tried again counts as one, 0 if there is none.
+	// recheck is the time until a failure that is tried again counts as one, 0 without one.
 	recheck time.Duration
 }
 
@@ -165,7 +165,7 @@ func (s *conditionSummary) addReady(c *conditionView, e effect) {
 // object: ReconciliationSucceeded, ReconcileSuccess.
 func (c *conditionView) saysReconciled() bool { return strings.HasPrefix(c.reason(), "Reconcil") }
 
-// sooner returns the shorter of two times, of which 0 stands for none.
+// sooner returns the shorter of two times. 0 stands for no time.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -173,7 +173,7 @@ func sooner(a, b time.Duration) time.Duration {
 	return a
 }
 
-// An aspect is what the conditions with one name say. The zero value is that there are none.
+// An aspect is what the conditions with one name say. The zero value is that no condition has the name.
 type aspect uint8
 
 const (
@@ -227,7 +227,7 @@ func (c *conditionView) effect(r role) (effect, bool) {
 		}
 		return missingEffect, true
 	}
-	return missingEffect, r == readyRole || r == partRole || r == judgementRole
+	return missingEffect, r == readyRole || r == partRole || r == judgmentRole
 }
 
 // hasWordStatus reports whether the status is a word that the API conventions do not have, such as
@@ -299,7 +299,7 @@ func (c *conditionView) contradictsItself() bool {
 }
 
 var trueEffects = [...]effect{
-	readyRole: goodEffect, partRole: goodEffect, judgementRole: goodEffect, stepRole: stepEffect,
+	readyRole: goodEffect, partRole: goodEffect, judgmentRole: goodEffect, stepRole: stepEffect,
 	activityRole: goodEffect, endRole: completedEffect, progressRole: progressEffect,
 	errorRole: failedEffect, pauseRole: pausedEffect,
 }
@@ -324,7 +324,7 @@ func (c *conditionView) effectIfFalse(r role) (effect, bool) {
 		return failedEffect, isError
 	case words.OfPhrase(c.reason()) == words.Paused:
 		return pausedEffect, true
-	case isError && r == judgementRole:
+	case isError && r == judgmentRole:
 		return failedEffect, true
 	case isError:
 		return partFailedEffect, true
@@ -348,9 +348,9 @@ func (c *conditionView) isError(r role) bool {
 	case r == progressRole:
 		return false
 	case reason == words.Busy && !c.reasonRepeatsType():
-		return (r == readyRole || r == judgementRole) && words.OfPhrase(c.message()).IsError()
+		return (r == readyRole || r == judgmentRole) && words.OfPhrase(c.message()).IsError()
 	}
-	return r == judgementRole || words.OfPhrase(c.message()).IsError()
+	return r == judgmentRole || words.OfPhrase(c.message()).IsError()
 }
 
 // reasonRepeatsType reports whether the reason only negates the type: NotReady, DatabaseNotReady.

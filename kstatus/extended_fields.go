@@ -77,7 +77,7 @@ func (o *Object) scanStatus() (s statusScan) {
 		case bool:
 			s.sources |= boolFields
 		case string:
-			if words.IsPhaseField(field) || words.IsJudgement(field) {
+			if words.IsPhaseField(field) || words.IsJudgment(field) {
 				s.addPhase(o, field, text)
 				o.recordField("status", field, v)
 			}
@@ -291,7 +291,7 @@ func replicas(o *Object) (Result, bool) {
 	return o.counted(o.status, "status", wanted)
 }
 
-// heldByPartition reports whether an update has reached the partition at which it stops on purpose.
+// heldByPartition reports whether an update has reached the partition at which it stops intentionally.
 func heldByPartition(o *Object, wanted int64) bool {
 	updated, ok := integer(o.status["updatedReplicas"])
 	ready, counted := integer(o.status["readyReplicas"])
@@ -372,7 +372,7 @@ func (s *statusScan) addPhase(o *Object, field, phase string) {
 	if m == words.StepDone && (words.IsOfPart(phase) || words.IsBeginning(phase) && !words.IsSchedule(o.kind)) {
 		m = words.Busy
 	}
-	if words.IsJudgement(field) && words.IsNegated(phase) || m == words.None && words.IsWarning(phase) {
+	if words.IsJudgment(field) && words.IsNegated(phase) || m == words.None && words.IsWarning(phase) {
 		m = words.Bad
 	}
 	if m > s.meaning || m == s.meaning && m != words.None && field < s.field {

@@ -36,7 +36,7 @@ func withoutStatus(o Object) (Result, bool) {
 	}
 	left := created.Add(reportGrace).Sub(o.now)
 	if left <= 0 {
-		return Current.Because("", "No status within 5 minutes, so that none is expected").At("status"), true
+		return Current.Because("", "No status within 5 minutes, so no controller reports one").At("status"), true
 	}
 	r := unreported()
 	r.RecheckAfter = left

@@ -77,7 +77,7 @@ func rolloutWorkload(o Object) (Result, bool) {
 	return inProgress("LatestGenerationNotObserved", m, "status.workloadObservedGeneration"), true
 }
 
-// argoRollout reads the phase. Before version 1.1 there is none, but the counts of a Deployment.
+// argoRollout reads the phase. Before version 1.1, a Rollout has the counts of a Deployment instead.
 func argoRollout(o Object) (Result, bool) {
 	if r, ok := rolloutPhase(o); ok {
 		return r, true

@@ -106,7 +106,7 @@ func chaos(o Object) (Result, bool) {
 	return notYet(kind, c, ok), true
 }
 
-// notInQuorum reads the status of conditions that has no word of its own: too few nodes are up for
+// notInQuorum reads the status of conditions that has no word in the lexicon: too few nodes are up for
 // the cluster to serve (libopenstorage/operator, pkg/apis/core/v1/storagecluster.go,
 // ClusterConditionStatus).
 func notInQuorum(o Object) (Result, bool) {

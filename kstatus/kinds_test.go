@@ -23,8 +23,8 @@ func ExampleKinds() {
 	// Issuer.cert-manager.io [status.conditions[type="Ready"].status]
 }
 
-// TestKindsAreThoseOfTheRules: each kind in the list has a rule of its own, which is gone without it,
-// and every kind stands there once for each table.
+// TestKindsAreThoseOfTheRules: every kind stands in the list once for each
+// table, with a source.
 func TestKindsAreThoseOfTheRules(t *testing.T) {
 	kinds := kstatus.Kinds()
 	require.Greater(t, len(kinds), 350)

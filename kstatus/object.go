@@ -25,7 +25,7 @@ type Object struct {
 	conditions  []any
 	group, kind string
 	now         time.Time
-	trace       *trace // nil unless an explanation is asked for
+	trace       *trace // nil unless the caller wants an explanation
 
 	unreadable  string // path of the first part of the wrong type on which every verdict rests
 	skipped     int32  // see Result.skipped
@@ -137,7 +137,7 @@ func (o *Object) groupKind() schema.GroupKind { return schema.GroupKind{Group: o
 // [Result].RecheckAfter to say when the object must be computed again.
 func (o *Object) Now() time.Time { return o.now }
 
-// Value returns the value at a path such as "spec", "size", or nil if there is none.
+// Value returns the value at a path such as "spec", "size", or nil.
 func (o *Object) Value(path ...string) any {
 	v, _ := object.Get(o.fields, path...)
 	if o.trace != nil {
@@ -146,7 +146,7 @@ func (o *Object) Value(path ...string) any {
 	return v
 }
 
-// Int returns the integer at the path, or false if there is none.
+// Int returns the integer at the path, or false without one.
 func (o *Object) Int(path ...string) (int64, bool) { return integer(o.Value(path...)) }
 
 // IntOr returns the integer at the path, or the fallback.
@@ -203,7 +203,7 @@ func (o *Object) Conditions() iter.Seq[Condition] {
 	}
 }
 
-// Condition returns the first condition of a type, or false if there is none.
+// Condition returns the first condition of a type, or false without one.
 func (o *Object) Condition(kind string) (Condition, bool) { return o.find(kind, "", "") }
 
 // find returns the first condition with a type, a status and a reason. An empty status or reason
@@ -228,7 +228,7 @@ func (o *Object) findView(kind, status, reason string) (conditionView, bool) {
 	return conditionView{}, false
 }
 
-// fresh returns the first condition of a type, or false if there is none or if it is about an older
+// fresh returns the first condition of a type, or false without one or if it is about an older
 // generation.
 func (o *Object) fresh(kind string) (conditionView, bool) {
 	for _, item := range o.conditions {
@@ -243,7 +243,7 @@ func (o *Object) fresh(kind string) (conditionView, bool) {
 	return conditionView{}, false
 }
 
-// generation returns metadata.generation, 0 if there is none.
+// generation returns metadata.generation, 0 without one.
 func (o *Object) generation() int64 {
 	n, _ := integer(o.metadata["generation"])
 	return n
@@ -298,7 +298,7 @@ func (o *Object) count(field string) int64 {
 	return n
 }
 
-// created returns metadata.creationTimestamp, or the zero time if there is none.
+// created returns metadata.creationTimestamp, or the zero time without one.
 func (o *Object) created() time.Time {
 	s := o.Text("metadata", "creationTimestamp")
 	if s == "" {

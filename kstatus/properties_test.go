@@ -123,7 +123,7 @@ func shuffled(obj *unstructured.Unstructured, seed uint64) *unstructured.Unstruc
 	return obj
 }
 
-// withUnknownCondition adds a condition whose name nobody knows, at the front.
+// withUnknownCondition adds a condition whose name no one knows, at the front.
 func withUnknownCondition(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	obj = obj.DeepCopy()
 	status, ok := obj.Object["status"].(map[string]any)

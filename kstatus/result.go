@@ -9,7 +9,7 @@ import (
 )
 
 // A Result is a status and the reason for it. It is a comparable value. Its message is formatted
-// only when it is asked for, so that computing a result allocates nothing.
+// only when the caller wants it, so that computing a result allocates nothing.
 type Result struct {
 	Status Status
 	// Reason is one CamelCase word; "" for Current in the standard profile. The reason of a condition is
@@ -17,7 +17,7 @@ type Result struct {
 	// a capital here.
 	Reason string
 
-	// Suspended: someone paused the object on purpose. The status is Current, and nothing happens
+	// Suspended: someone paused the object intentionally. The status is Current, and nothing happens
 	// until someone resumes it.
 	Suspended bool
 	// Terminal: the object Failed, and the controller will not recover it by trying again.
@@ -130,7 +130,7 @@ func (r Result) on(b Basis) Result {
 	return r
 }
 
-// suspended returns the result as that of an object that someone paused.
+// suspended returns the result like that of an object that someone paused.
 func (r Result) suspended() Result {
 	r.Suspended = true
 	return r

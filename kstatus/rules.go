@@ -51,7 +51,7 @@ type step struct {
 	basis Basis // of a verdict that does not name its own
 }
 
-// kindRules are rules by kind, those that are tried first first.
+// kindRules are rules by kind, the ones that are tried first first.
 type kindRules map[schema.GroupKind][]step
 
 // suffixRules are rules by the ending of the group, such as ".example.com". Their keys have an
@@ -88,7 +88,7 @@ func (r *Rules) With(rules map[schema.GroupKind]Rule) *Rules {
 	return &out
 }
 
-// extendedBy returns a profile whose table has further rules, tried first among those that are
+// extendedBy returns a profile whose table has further rules, tried first among the ones that are
 // equally specific.
 func (r *Rules) extendedBy(rules map[schema.GroupKind]Rule) *Rules {
 	out := *r
@@ -176,7 +176,7 @@ func (r *Rules) read(o *Object, fields map[string]any, now time.Time) {
 	}
 }
 
-// note stores what could not be read. If that is the observedGeneration, nobody knows which spec the
+// note stores what could not be read. If that is the observedGeneration, no one knows which spec the
 // status is about.
 func (r *Result) note(o *Object) {
 	r.skipped = o.skipped

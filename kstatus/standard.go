@@ -13,7 +13,7 @@ var standardBefore = []step{
 	{"standard conditions", decisiveCondition, BasisConvention},
 }
 
-// standardAfter are those that come after them.
+// standardAfter are the ones that come after them.
 var standardAfter = []step{{"Ready condition", readyCondition, BasisConvention}}
 
 // current is the verdict if no rule has an opinion.

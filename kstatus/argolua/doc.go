@@ -34,14 +34,15 @@
 //
 // Scripts run in a sandbox: they have no files, no network, no modules, and no metatables. Every
 // verdict has a new state. A script may take [Options.Steps] instructions and make
-// [Options.Bytes] of strings; a pattern may not take more steps than that either. What a script may
-// do depends on no clock: os.time is the time of the verdict.
+// [Options.Bytes] of strings; the steps of a pattern count as well. What a script
+// returns depends on no clock: os.time is the time of the verdict.
 //
 // # When to take which
 //
-// The rules of [kstatus.Extended] are right more often on other projects' cases than these scripts,
-// and know more kinds. Take the scripts where Argo CD decides today and another tool shall say the
-// same, or for kinds of your own that already have one.
+// Take the scripts where Argo CD decides today and another tool must say the same, or for kinds of
+// your own that already have one. The rules of [kstatus.Extended] know more kinds, and never fail on an
+// incomplete object: many scripts index a spec or metadata without asking whether it exists.
+// internal/dev/argolua has the figures.
 //
 // # Determinism
 //

@@ -32,7 +32,7 @@ func Load(dir fs.FS) (Rules, error) {
 	return rules, nil
 }
 
-// LoadScripts is [Load] for those who want the scripts themselves, or other limits.
+// LoadScripts is [Load] for callers that want the scripts themselves, or other limits.
 func LoadScripts(dir fs.FS, o Options) (map[schema.GroupKind]*Script, error) {
 	out, faults := map[schema.GroupKind]*Script{}, []error(nil)
 	err := fs.WalkDir(dir, ".", func(file string, entry fs.DirEntry, err error) error {

@@ -87,7 +87,7 @@ func (b *box) raisePattern() {
 	}
 }
 
-// pushCaptures pushes the captures of a match, or all of it if there are none and it is asked for.
+// pushCaptures pushes the captures of a match, or the whole match if the pattern has no captures and the caller wants it.
 func (b *box) pushCaptures(m *matcher, begin, end int, whole bool) int {
 	if len(m.captures) == 0 && whole {
 		b.make(end - begin)

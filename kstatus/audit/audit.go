@@ -22,7 +22,7 @@ const (
 	Should Level = "should" // tools have to guess
 )
 
-// A Finding is one thing that a tool cannot read, and how to mend it.
+// A Finding is one thing that a tool cannot read, and how to fix it.
 type Finding struct {
 	Level Level
 	Path  string // the field that it is about
@@ -40,7 +40,7 @@ type Seen struct {
 // A Report is what was found about a kind.
 type Report struct {
 	Kind     schema.GroupKind
-	Findings []Finding // those that are Must first
+	Findings []Finding // the ones that are Must first
 	Seen     []Seen    // in the order of the recording
 }
 

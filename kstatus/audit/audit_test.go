@@ -61,7 +61,7 @@ func Example() {
 	// - **should** `additionalPrinterColumns`: No column is the condition Ready, so that neither people nor tools see from the definition that it comes.
 	//   Fix: Add `+kubebuilder:printcolumn:name=Ready,type=string,JSONPath=.status.conditions[?(@.type=="Ready")].status`.
 	//
-	// - **should** `status.phase`: Nobody knows what these values mean: Hot, Toasty.
+	// - **should** `status.phase`: No tool knows what these values mean: Hot, Toasty.
 	//   Fix: Say it with the condition Ready, and what each value means in the description of the field, as `Value: what it means`.
 	//
 	// - **should** `status.conditions[type="Ready"]`: It has no reason: a tool that waits cannot say why.

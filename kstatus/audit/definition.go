@@ -98,7 +98,7 @@ func (a *auditor) phases(field string, schema map[string]any) {
 		}
 	}
 	if len(unknown) > 0 {
-		a.add(Should, "status."+field, fmt.Sprintf("Nobody knows what these values mean: %s.", strings.Join(unknown, ", ")),
+		a.add(Should, "status."+field, fmt.Sprintf("No tool knows what these values mean: %s.", strings.Join(unknown, ", ")),
 			"Say it with the condition Ready, and what each value means in the description of the field, as `Value: what it means`.")
 	}
 }

@@ -13,7 +13,7 @@
 //
 // # Findings
 //
-// A finding that is [Must] makes tools wrong: they go on too early, or wait for ever. One that is
+// A finding that is [Must] makes tools wrong: they go on too early, or wait forever. One that is
 // [Should] leaves them to guess. Each has the fix. What recorded objects do not show is not a finding:
 // a report on a definition alone says less.
 //

@@ -5,7 +5,7 @@
 // # Terminology
 //
 // A [Spec] holds the expressions for the objects of a kind, or of all kinds of a group. They are
-// tried in the order inProgress, failed, current. The first one that is true decides; if none is,
+// tried in the order inProgress, failed, current. The first one that is true decides; without one,
 // the object is InProgress. The general rules of kstatus come first: an object whose controller has
 // not observed the latest generation is InProgress, whatever the expressions say. All other rules
 // of a profile come after, also if the Spec is for all kinds of a group.
@@ -22,7 +22,7 @@
 // result is computed. The rest of the language is that of CEL in Stages.
 //
 // An expression that fails, because a field is missing or a limit is exceeded, counts as not true.
-// The others are tried all the same. If none is true, the message contains the first failure. Use
+// The others are tried all the same. Without a true one, the message contains the first failure. Use
 // has() or optional fields for fields that may be missing: has(status.phase), has(self.status). If
 // the object has no status at all, the reason is NoStatus.
 //

@@ -32,11 +32,11 @@
 //
 // The verdict on an object is that of [kstatus.Rules.Inspect]: children are looked up through the
 // ClusterReader of the caller. A look-up of children that fails is the error of the ResourceStatus,
-// whose status is the one on the object alone. An object that is suspended on purpose is Current.
+// whose status is the one on the object alone. An object that is suspended intentionally is Current.
 //
 // Helm and Flux take Failed for the end of the wait. Many failures heal, such as a container that
 // starts after its third crash: with Options.TerminalOnly these are InProgress. With Options.Basis an
-// object that is Current by a guess is InProgress, for a time after its creation or for ever.
+// object that is Current by a guess is InProgress, for a time after its creation or forever.
 //
 // Watchers of cli-utils compute a verdict when the object changes, and every few minutes. A verdict
 // that time alone changes is late by that. [NewStatusWatcher] has package wait underneath, which

@@ -21,7 +21,7 @@ import (
 type Options struct {
 	Rules *kstatus.Rules // nil: [kstatus.Extended]
 
-	// Supports says for which kinds the reader is asked; nil: for all. The others are left to the
+	// Supports says for which kinds cli-utils calls the reader; nil: for all. The others are left to the
 	// readers of cli-utils.
 	Supports func(schema.GroupKind) bool
 

@@ -13,8 +13,8 @@ import (
 )
 
 // customCurrent returns makers for the forms in which controllers of custom kinds report success,
-// the most frequent form first. The rules of package kstatus decide which one fits. There are none
-// for phases and other words: which ones a kind has is not known.
+// the most frequent form first. The rules of package kstatus decide which one fits. Phases and
+// other words have no maker: which ones a kind has is not known.
 func customCurrent() []maker {
 	forms := []maker{asItIs}
 	for _, kinds := range [][]string{{"Ready"}, {"Available"}, {"Synced", "Ready"}, {"Accepted", "Programmed"}, {"QuotaReserved", "Admitted"}, {"Complete"}, {"Deployed"}} {
@@ -40,7 +40,7 @@ func asItIs(d *draft) {
 func withConditions(kinds []string) maker {
 	return func(d *draft) {
 		d.observeCustom()
-		list := d.favourable()
+		list := d.favorable()
 		if len(list) == 0 && (d.text("status", "phase") != "" || d.text("status", "state") != "") {
 			return // the controller reports by words, which are not known, and not by conditions
 		}
@@ -138,8 +138,8 @@ func (d *draft) custom() []map[string]any {
 	return out
 }
 
-// favourable returns the existing conditions with the status that means success.
-func (d *draft) favourable() []condition {
+// favorable returns the existing conditions with the status that means success.
+func (d *draft) favorable() []condition {
 	var out []condition
 	for _, c := range d.custom() {
 		kind, _ := c["type"].(string)

@@ -10,7 +10,7 @@ import (
 // limits are the times at which something has lasted too long for objects.
 type limits struct {
 	at  map[int32]time.Time // by the index of the object
-	due time.Time           // no object is due before; zero: none is planned
+	due time.Time           // no object is due before; zero: without a plan
 }
 
 func (l *limits) set(i int32, at time.Time) {

@@ -276,7 +276,7 @@ func troubles() []scenario {
 type faulty struct {
 	*memory.Cluster
 	forbidden   string    // kind
-	until       time.Time // zero: for ever
+	until       time.Time // zero: forever
 	unwatchable bool
 	cut         time.Duration // how long a watch lasts
 	expire      bool          // every second watch is told that its version is too old

@@ -13,7 +13,7 @@ import (
 // are observed. Equal states of an object are yielded once; the initial [NotSeen] is not yielded.
 //
 // The iteration ends when ctx ends or the caller stops it. All goroutines that it started have
-// ended then. It can be used again, and begins anew.
+// ended then. It can be used again, and begins again.
 //
 // The error is an [ErrInvalid]; nothing was looked up then.
 func Events(ctx context.Context, cluster transport.Lister, refs []Ref, o Options) (iter.Seq[State], error) {

@@ -28,7 +28,7 @@ type tracker struct {
 	held         limits       // of objects whose Current rests on a weak basis
 	definitions  *definitions // nil: the transport has none
 
-	// namespaced says whether a kind has namespaces. Kinds of which no object was seen are missing.
+	// namespaced says whether a kind has namespaces. A kind is missing until an object of it was seen.
 	namespaced map[schema.GroupVersionKind]bool
 }
 
@@ -241,7 +241,7 @@ func answer(err error) string {
 	return err.Error()
 }
 
-// pop returns the next changed state, or false if there is none.
+// pop returns the next changed state, or false without one.
 func (t *tracker) pop() (State, bool) {
 	if len(t.changed) == 0 {
 		return State{}, false

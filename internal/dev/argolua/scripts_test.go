@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -143,4 +145,41 @@ func BenchmarkScript(b *testing.B) {
 		_, err = script.Health(obj, now)
 	}
 	require.NoError(b, err)
+}
+
+// TestScriptsOnOtherSources compares the scripts, as rules, with the rules of Extended on the clear
+// cases of other projects whose kinds have a script. It reports; another project's opinion decides
+// nothing.
+func TestScriptsOnOtherSources(t *testing.T) {
+	scripts, profile := loaded(t)
+	files, err := filepath.Glob("../../../../shared/conformance/health*/*.json")
+	require.NoError(t, err)
+	if len(files) == 0 {
+		t.Skip("../shared/conformance is not here")
+	}
+	total, byScript, byExtended := 0, 0, 0
+	for _, file := range files {
+		if strings.HasPrefix(filepath.Base(file), "argo") {
+			continue
+		}
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var all []struct{ Manifest, WantStatus, Arguable string }
+		require.NoError(t, json.Unmarshal(data, &all))
+		for _, c := range all {
+			obj := object(t, c.Manifest)
+			if c.WantStatus == "" || c.Arguable != "" || obj.GetDeletionTimestamp() != nil || scriptOf(scripts, obj.GroupVersionKind().GroupKind()) == nil {
+				continue
+			}
+			total++
+			if string(profile.Compute(obj, now).Status) == c.WantStatus {
+				byScript++
+			}
+			if string(kstatus.Extended().Compute(obj, now).Status) == c.WantStatus {
+				byExtended++
+			}
+		}
+	}
+	t.Logf("%d cases: %d as the scripts say, %d as Extended says", total, byScript, byExtended)
+	require.Greater(t, total, 100)
 }

@@ -72,10 +72,36 @@ func basisText(rows []*scoreRow) string {
 			}
 		}
 	}
+	b.WriteString("\n" + fileNote + "\n\n| file | Kind | Convention | Words | Guess |\n|---|---|---|---|---|\n")
+	for _, r := range rows {
+		if len(r.verdicts) == 0 {
+			continue
+		}
+		s := basisTable{suite: "health", counted: func(healthFile, healthCase) bool { return true }}.score([]*scoreRow{r})
+		fmt.Fprintf(&b, "| %s |", r.name)
+		for _, basis := range bases {
+			fmt.Fprintf(&b, " %s |", s[basis].cell())
+		}
+		fmt.Fprintln(&b)
+	}
 	return b.String()
 }
 
-const basisNote = "Without arguable cases. The fifth column counts against all verdicts of the basis, the sixth against those that\nare Current."
+// cell prints the score of a basis in a file: exact of all, and how many falsely Current.
+func (c *currentScore) cell() string {
+	if c == nil {
+		return "-"
+	}
+	out := fmt.Sprintf("%d of %d", c.exact, c.total)
+	if c.falseCurrent > 0 {
+		out += fmt.Sprintf(", %d falsely Current", c.falseCurrent)
+	}
+	return out
+}
+
+const fileNote = "Extended, each file by basis: how many are exact, and how many falsely Current, without arguable cases."
+
+const basisNote = "Without arguable cases. The fifth column counts against all verdicts of the basis, the sixth against its verdicts\nCurrent alone."
 
 func basisName(b kstatus.Basis) string {
 	if b == 0 {

@@ -107,6 +107,7 @@ func TestRelease(t *testing.T) {
   git tag stage/kube/v1.0.0
   git tag examples/simulator/v0.1.0
   git tag kstatus/cliutils/v1.0.0
+  git tag kstatus/argolua/v1.0.0
 `, out.String())
 	kube, err := os.ReadFile(filepath.Join(dir, "stage/kube/go.mod"))
 	require.NoError(t, err)

@@ -23,10 +23,10 @@ const (
 	StepDone                // one of several steps is done
 	Active                  // good as a phase; a condition of this type may well be False
 	Good                    // a wanted state, which may take a while
-	Accepted                // a judgement in favour; its opposite is an error
+	Accepted                // a judgment in favor; its opposite is an error
 	Done                    // the end of something that ends
 	Running                 // good for what serves, in progress for what ends
-	Paused                  // waits on purpose
+	Paused                  // waits intentionally
 	Busy                    // in progress
 	Bad                     // an error
 	Fatal                   // an error that does not go away by itself
@@ -226,8 +226,8 @@ func IsSchedule(kind string) bool {
 	return false
 }
 
-// IsJudgement reports whether the name of a field is a judgement, as in compliant: NonCompliant.
-func IsJudgement(field string) bool { return IsOne(field) && Of(field) == Accepted }
+// IsJudgment reports whether the name of a field is a judgment, as in compliant: NonCompliant.
+func IsJudgment(field string) bool { return IsOne(field) && Of(field) == Accepted }
 
 // IsNegated reports whether a phrase begins with a negation and goes on: NonCompliant.
 func IsNegated(phrase string) bool {

@@ -82,7 +82,7 @@ func (w *watching) refs(kind schema.GroupKind, ids []ID) (refs []wait.Ref, err e
 	return refs, nil
 }
 
-// retryMapping is how long after a kind was not known the mapper is asked again.
+// retryMapping is the time until a watch asks the mapper again for a kind that it did not know.
 const retryMapping = 2 * time.Second
 
 // late follows objects of a kind that the mapper does not know yet.
