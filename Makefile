@@ -118,6 +118,9 @@ apiserver-figures: ## stage/lab/apiserver beside etcd and kube-apiserver: start,
 histories: ## HISTORIES (a million) random histories of staged rollouts against the invariants of package staged
 	$(GO) test -run '^TestHistories$$' -timeout 0 -v ./staged -histories $(HISTORIES)
 
+oracle-staged: ## HISTORIES (120000) random histories of staged rollouts by an oracle from elsewhere: Binding, delivery, report and combination apart
+	N=$(if $(filter file,$(origin HISTORIES)),120000,$(HISTORIES)) $(GO) test -run '^TestSim$$' -timeout 0 -v ./staged/internal/oracle
+
 replicas: ## N Pods of one ReplicaSet on a real control plane, with and without its rate limit, measured and simulated (five minutes)
 	cd internal/dev/e2e/replicas && STAGECRAFT_E2E=1 $(GO) run .
 
