@@ -15,7 +15,7 @@ DURATION ?= 30m
 DIR ?= proxy
 SUITES ?= controller-runtime jobset lws
 
-.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler histories e2e recordings suites tidy matrix release develop api proxy
+.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories e2e recordings suites tidy matrix release develop api proxy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile

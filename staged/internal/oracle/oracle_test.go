@@ -9,8 +9,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// ---- oracle
-// stagesOf: indices of the stages of the present spec that select a cluster
+// stagesOf returns the indices of the stages of the present spec that select a cluster
 func (s *sim) stagesOf(c string) (all []int) {
 	for i, t := range s.v().st {
 		if s.stageSel(t, s.h.cl[c]) {
@@ -114,7 +113,7 @@ func (s *sim) done() bool {
 	return false
 }
 
-// P2: how many clusters of the active stage have the workload and were never ready
+// checkConcurrency is P2: how many clusters of the active stage have the workload and were never ready
 func (s *sim) checkConcurrency() {
 	if s.edited || s.relabelled || s.restored || s.workV > 0 {
 		return

@@ -20,7 +20,6 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// ---- players
 func (s *sim) obs(h hub) bindingpolicy.Observation {
 	o := bindingpolicy.Observation{Meta: metav1.ObjectMeta{Name: "s", UID: "sbp", ResourceVersion: strconv.Itoa(h.rv), Generation: int64(h.gen), Annotations: h.ann}, Clusters: h.cl, Reports: h.reps}
 	for _, k := range slices.Sorted(maps.Keys(h.bps)) {

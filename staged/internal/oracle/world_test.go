@@ -22,7 +22,6 @@ import (
 
 var t0 = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 
-// ---- specs
 type stg struct {
 	name     string
 	key, val string // selector
@@ -45,7 +44,8 @@ type spc struct {
 
 func (s spc) yaml() string {
 	var b strings.Builder
-	b.WriteString("apiVersion: community.kubestellar.io/v1alpha1\nkind: StagedBindingPolicy\nmetadata: {name: s}\nspec:\n  downsync: [{statusCollectors: [agg], resources: [deployments]}]\n")
+	b.WriteString("apiVersion: community.kubestellar.io/v1alpha1\nkind: StagedBindingPolicy\n" +
+		"metadata: {name: s}\nspec:\n  downsync: [{statusCollectors: [agg], resources: [deployments]}]\n")
 	if s.keep {
 		b.WriteString("  retention: Keep\n")
 	}
@@ -166,7 +166,6 @@ func family(t testing.TB, seed uint64) []*spc {
 	return all
 }
 
-// ---- world
 type hub struct {
 	gen, rv, variant int
 	ann              map[string]string
