@@ -203,11 +203,12 @@ func (a *assessor) checkLate(total int) {
 		a.Satisfaction = Satisfied // this explains whatever the condition says
 		a.add(fleet.ObjectRef{}, unknown("%s is not delivered to %s", a.revision, firstOf(texts, ", ")))
 	default:
-		late := sortedKeys(a.late)
+		late, hint := sortedKeys(a.late), ""
 		if a.content {
 			a.Satisfaction = Satisfied
+			hint = ": the delivery is confirmed, and no status has come since; one that stays the same is not written again, and requireEvidence: None takes it"
 		}
-		a.add(fleet.ObjectRef{}, unsatisfied("no status of the bound workload from %s (%s)", firstOf(late, ", "), a.lateText(late)))
+		a.add(fleet.ObjectRef{}, unsatisfied("no status of the bound workload from %s (%s)%s", firstOf(late, ", "), a.lateText(late), hint))
 	}
 	if a.addLine != nil && a.unchecked > 0 {
 		a.addLine(Line{Stage: a.stage.Name, Satisfaction: Satisfied,

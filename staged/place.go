@@ -347,7 +347,7 @@ func (d *decider) specHash(p fleet.Placement) string {
 	if p.Clusters != nil {
 		return d.policy.batchHash(p.Clusters) + shortIf(p.Revision, d.seen.Can.OldRevision)
 	}
-	return hashOf([]any{d.policy.placed, p.Selectors})
+	return hashOf([]any{d.policy.object.Spec.Downsync, p.Selectors})
 }
 
 func shortIf(r fleet.RevisionID, yes bool) string {

@@ -7,6 +7,7 @@
 //	go run ./examples/rollout -explain            # what the rollout waits for
 //	go run ./examples/rollout -clusters           # two dev clusters, and a policy that fits them
 //	go run ./examples/rollout -update             # a new image, stage by stage
+//	go run ./examples/rollout -rollback           # a bad image, and how the old one comes back
 //	go run ./examples/rollout -policy my.yaml -seed 2 -html > my.html
 //	go run ./examples/rollout -help               # what may be in a file
 package main
@@ -68,6 +69,7 @@ type options struct {
 	html     bool
 	clusters bool
 	update   bool
+	rollback bool
 }
 
 func parse(args []string, stderr io.Writer) (o options, err error) {
@@ -96,6 +98,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags.BoolVar(&o.html, "html", false, "print a page with charts")
 	flags.BoolVar(&o.clusters, "clusters", false, "two dev clusters, and a second policy for them")
 	flags.BoolVar(&o.update, "update", false, "a new image, rolled out stage by stage and cluster by cluster")
+	flags.BoolVar(&o.rollback, "rollback", false, "a bad image, and how the old one comes back")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}

@@ -171,3 +171,19 @@ func TestUpdateOfTheImage(t *testing.T) {
 	}
 	require.NotContains(t, out, "is gone")
 }
+
+// A bad image is held in prod, and the old one comes back before dev has its turn. Nothing is removed.
+func TestRollbackOfTheImage(t *testing.T) {
+	out := output(t, 0, "-rollback")
+	rest := out
+	for _, line := range []string{
+		"NewRevision: r2-", "cluster dev1: deployments.apps nginx/nginx changes", "cluster prod1: deployments.apps nginx/nginx changes",
+		"RollbackNeeded: ", "+20m0s", "r1-", "cluster prod1: deployments.apps nginx/nginx changes", "cluster prod2: deployments.apps nginx/nginx changes", "stage dev: succeeded", "Succeeded:",
+	} {
+		_, after, found := strings.Cut(rest, line)
+		require.True(t, found, "%s\n%s", line, out)
+		rest = after
+	}
+	require.NotContains(t, out, "is gone")
+	require.NotContains(t, out, "removed")
+}

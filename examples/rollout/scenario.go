@@ -22,7 +22,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-//go:embed policy.yaml policy-num.yaml update.yaml workload.yaml stages
+//go:embed policy.yaml policy-num.yaml rollback.yaml update.yaml workload.yaml stages
 var builtin embed.FS
 
 // A scenario is the policies to rehearse, and the input that they have in common.
@@ -79,6 +79,8 @@ func (o options) files() (files []file, err error) {
 		switch {
 		case o.update:
 			names = []string{"update.yaml"}
+		case o.rollback:
+			names = []string{"rollback.yaml"}
 		case o.clusters:
 			names = append(names, "policy-num.yaml")
 		}

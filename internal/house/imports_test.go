@@ -68,6 +68,7 @@ var coreMayImport = map[string][]string{
 	"staged/application":              {"stage/transport", "staged", "staged/control", "staged/fleet", "staged/kubestellar", "staged/player", "staged/v1alpha1"},
 	"staged/manifestwork":             {"stage/transport", "staged", "staged/fleet", "staged/kubestellar", "staged/player", "staged/v1alpha1"},
 	"staged/player":                   {"internal/listwatch", "staged", "staged/bindingpolicy", "staged/control", "staged/fleet", "staged/kubestellar", "staged/v1alpha1", "stage/transport"},
+	"staged/internal/oracle":          {},
 	"staged/internal/eval":            {"internal/cel", "internal/object"},
 	"staged/kubestellar":              {"internal/position", "staged/control", "staged/internal/eval"},
 	"examples/readiness":              {"kstatus", "kstatus/audit", "kstatus/wait", "stage/transport"},

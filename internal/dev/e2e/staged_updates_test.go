@@ -70,7 +70,9 @@ func TestStagedUpdates(t *testing.T) {
 		return slices.Contains(names, "cautious.stage.prod.1") && slices.Contains(names, "cautious.stage.prod.2") && !slices.Contains(names, "cautious.stage.dev.2")
 	})
 	g.setBroken("dev2", "cautious", false)
-	g.patch("cautious", `{"metadata": {"annotations": {"approval.community.kubestellar.io/before.test": "jane"}}}`)
+	g.waitPhase("cautious", "prod", v1alpha1.Soaking, "annotation approval.community.kubestellar.io/before.test")
+	ticket := g.rollout("cautious").Stages[2].Awaiting.Ticket
+	g.patch("cautious", `{"metadata": {"annotations": {"approval.community.kubestellar.io/before.test": "`+ticket+` jane"}}}`)
 	g.waitPhase("cautious", "test", v1alpha1.Succeeded, "")
 	g.patch("cautious", `{"spec": {"paused": true}}`)
 	eventually(t, "it is observed", func() bool { return g.rollout("cautious").ObservedGeneration == 2 })
