@@ -3,15 +3,15 @@
 //
 //	go run . [-find] [etcd] [kube-apiserver] [kube-controller-manager] [kube-scheduler] [kubectl] [e2e.test]
 //
-// Without names, it builds all of them except e2e.test, which has the conformance tests of
-// Kubernetes and is built only by name. It does not build existing programs again. With -find
-// nothing is built, and a missing program is an error. Run it in its own directory: the versions
-// are those of the go.mod file there, which pins k8s.io/kubernetes and its 33 staging modules, and
-// therefore must not take part in a go.work.
+// Without names it is about all of them but e2e.test, which has the conformance tests of Kubernetes
+// and is built only if it is named. What is there already is not built again. With -find
+// nothing is built, and a program that is not there is an error. Run it in its own directory: the
+// versions are those of the go.mod beside it, which pins k8s.io/kubernetes and its 33 staging
+// modules, and therefore must not take part in a go.work.
 //
-// The directory is stagecraft/kubebin/VERSION-HASH in the user's cache directory; the hash covers
-// the files of this module and the platform. On two cores with empty caches etcd and kube-apiserver
-// take about 200 seconds, the others 70 more; e2e.test takes 450 after them.
+// The directory is stagecraft/kubebin/VERSION-HASH in the user's cache directory; the hash is that
+// of the files of this module and the platform. On two cores with empty caches etcd and
+// kube-apiserver take about 200 seconds, the others 70 more; e2e.test takes 450 after them.
 package main
 
 import (
@@ -41,7 +41,7 @@ var (
 // A program is built from a package, or from the tests of a package.
 type program struct{ name, pkg string }
 
-// programs are the programs that can be built, in the order in which they are useful.
+// programs are those that are built, in the order in which they are of use.
 var programs = []program{
 	{"etcd", "go.etcd.io/etcd/server/v3"},
 	{"kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"},
@@ -54,7 +54,7 @@ var programs = []program{
 // isTest reports whether a program is made of the tests of its package, as go test -c names it.
 func (p program) isTest() bool { return strings.HasSuffix(p.name, ".test") }
 
-// asked reports whether the user asked for a program.
+// asked reports whether a program is one of those that are named.
 func (p program) asked(names []string) bool {
 	return slices.Contains(names, p.name) || len(names) == 0 && !p.isTest()
 }
@@ -96,7 +96,7 @@ func run(find bool, names []string) (string, error) {
 	return dir, nil
 }
 
-// key identifies a build.
+// key tells builds apart.
 func key() string {
 	h := sha256.New()
 	for _, text := range []string{goMod, goSum, source, runtime.GOOS, runtime.GOARCH} {
@@ -116,8 +116,8 @@ func kubernetesVersion(mod string) (string, error) {
 	return m[1], nil
 }
 
-// provide builds one program unless it is there. The program appears at once and whole, even if
-// other processes build it at the same time.
+// provide builds one program unless it is there. It appears at once and whole, whoever else builds
+// it at the same time.
 func (p program) provide(dir, version string, find bool) error {
 	path := filepath.Join(dir, p.name)
 	if _, err := os.Stat(path); err == nil || find {
@@ -142,7 +142,7 @@ func (p program) provide(dir, version string, find bool) error {
 	return os.Rename(fresh, path)
 }
 
-// linkerFlags make a program report its version. Without them it reports v0.0.0-master.
+// linkerFlags make a program say its version, without which it says that it is v0.0.0-master.
 func linkerFlags(version string) string {
 	const where = "k8s.io/component-base/version."
 	number := strings.Split(strings.TrimPrefix(version, "v"), ".")

@@ -1,15 +1,15 @@
-// Command kwokbin builds kwok from the Go module proxy, once, and prints its directory. stagecraft
-// is measured against kwok and compared with it.
+// Command kwokbin builds kwok, the peer that stagecraft is measured and compared with, from the Go
+// module proxy, once, and prints the directory it is in.
 //
 //	go run . [-find]
 //
-// With -find nothing is built, and a missing kwok is an error. Run it in its own directory: the
-// version is that of the go.mod file there. Module internal/dev/bench is different: it links parts
-// of kwok together with stagecraft. Here kwok has the libraries that it was released with, and no
-// package of stagecraft.
+// With -find nothing is built, and it is an error if kwok is not there. Run it in its own
+// directory: the version is that of the go.mod beside it. That module is not the one of
+// internal/dev/bench, which links parts of kwok beside stagecraft: here kwok has the libraries that
+// it was released with, and nothing of ours.
 //
-// The directory is stagecraft/kwokbin/VERSION-HASH in the user's cache directory; the hash covers
-// the files of this module and the platform. The build takes a minute or two on two cores.
+// The directory is stagecraft/kwokbin/VERSION-HASH in the user's cache directory; the hash is that
+// of the files of this module and the platform. The build takes a minute or two on two cores.
 package main
 
 import (
@@ -61,7 +61,7 @@ func run(find bool) (string, error) {
 	return dir, build(program, version)
 }
 
-// key identifies a build.
+// key tells builds apart.
 func key() string {
 	text := fmt.Sprintf("%q", []string{goMod, goSum, source, runtime.GOOS, runtime.GOARCH})
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))[:12]
@@ -78,8 +78,7 @@ func required(mod string) (string, error) {
 	return m[1], nil
 }
 
-// build makes the program appear at once and whole, even if other processes build it at the same
-// time.
+// build makes the program appear at once and whole, whoever else builds it at the same time.
 func build(program, version string) error {
 	if err := os.MkdirAll(filepath.Dir(program), 0o755); err != nil {
 		return err
