@@ -146,7 +146,7 @@ var labMayImport = map[string][]string{
 
 // budgets are the largest numbers of packages outside the standard library that a package may link,
 // including packages of this repository.
-var budgets = map[string]int{"stage": 176, "selector": 165, "delay": 165, "kstatus": 70, "kstatus/wait": 75, "staged": 150, "stage/memory": 75}
+var budgets = map[string]int{"stage": 180, "selector": 165, "delay": 165, "kstatus": 70, "kstatus/wait": 75, "staged": 150, "stage/memory": 75}
 
 // modules are the directories of the core and the lab, and what their packages may import.
 var modules = map[string]map[string][]string{".": coreMayImport, "stage/lab": labMayImport}
