@@ -14,35 +14,37 @@
 //     pods, nodes and volumes
 //   - [github.com/stagecraft-go/stagecraft/stage/memory]: an API server in memory, the transport
 //     that needs no cluster
-//   - github.com/stagecraft-go/stagecraft/stage/kube, a module of its own: real clusters, by
+//   - github.com/stagecraft-go/stagecraft/stage/kube, a separate module: real clusters, by
 //     client-go or controller-runtime
 //   - [github.com/stagecraft-go/stagecraft/stage/reconcile]: controllers on any clock, and below it
-//     timing: how long requests take, by rate limits, latencies, and watches that lag
-//   - [github.com/stagecraft-go/stagecraft/stage/simulation]: a Set, an API server in memory,
-//     controllers of yours and a virtual clock
+//     timing: models the time of requests: rate limits, latencies, and late watches
+//   - [github.com/stagecraft-go/stagecraft/stage/simulation]: a Set, an API server in memory, your
+//     controllers and a virtual clock
 //   - [github.com/stagecraft-go/stagecraft/stage/stagetest]: tests of Stage files, written as txtar
 //     stories
 //   - [github.com/stagecraft-go/stagecraft/stage/lint],
 //     [github.com/stagecraft-go/stagecraft/stage/explore] and
-//     [github.com/stagecraft-go/stagecraft/stage/diagram]: what compiles but cannot be meant; every
-//     life that an object can have; pictures
+//     [github.com/stagecraft-go/stagecraft/stage/diagram]: mistakes that compile; every life that
+//     an object can have; pictures
 //   - [github.com/stagecraft-go/stagecraft/selector], [github.com/stagecraft-go/stagecraft/delay]
 //     and [github.com/stagecraft-go/stagecraft/render]: the parts of a Stage, usable on their own
 //
-// github.com/stagecraft-go/stagecraft/stage/lab, a module of its own, is Kubernetes itself, modelled: its
-// controllers, scheduler and kubelets, a cluster in a test, an HTTP server for any client, and a hunt
-// for the interleaving that breaks a controller.
+// github.com/stagecraft-go/stagecraft/stage/lab, a separate module, models Kubernetes itself: its
+// controllers, scheduler and kubelets. It has a cluster for tests, an HTTP server for any client,
+// and a hunt, which searches for the order of events that breaks a controller.
 //
 // # What state it is in
 //
 //   - [github.com/stagecraft-go/stagecraft/kstatus]: Current, InProgress, Failed, Terminating,
-//     NotFound or Unknown, and why; the rules of upstream, exact, and Extended ones that are right
+//     NotFound or Unknown, and why; the exact rules of upstream, and Extended rules that are right
 //     more often
 //   - [github.com/stagecraft-go/stagecraft/kstatus/celrule]: rules written in CEL
+//   - [github.com/stagecraft-go/stagecraft/kstatus/audit]: what tools see of a kind, and what to
+//     fix
 //   - [github.com/stagecraft-go/stagecraft/kstatus/wait]: waiting for objects, by watch or by
 //     polling
-//   - [github.com/stagecraft-go/stagecraft/kstatus/kstatustest]: objects made current for tests,
-//     and what a status lacks
+//   - [github.com/stagecraft-go/stagecraft/kstatus/kstatustest]: makes objects Current for tests,
+//     and says what a status lacks
 //
 // # May the rollout go on
 //
@@ -55,7 +57,7 @@
 //   - [github.com/stagecraft-go/stagecraft/staged/manifestwork] and
 //     [github.com/stagecraft-go/stagecraft/staged/application]: the same through Open Cluster
 //     Management and Argo CD
-//   - [github.com/stagecraft-go/stagecraft/staged/player]: carries the decisions out on a hub
+//   - [github.com/stagecraft-go/stagecraft/staged/player]: applies the decisions to a hub
 //   - [github.com/stagecraft-go/stagecraft/staged/kubestellar]: what KubeStellar computes:
 //     matching, Bindings, CombinedStatuses
 //   - [github.com/stagecraft-go/stagecraft/staged/rehearse]: rollouts in virtual time, with lints
@@ -65,7 +67,7 @@
 //
 // # How it is built
 //
-// Decisions are pure functions of an object, a time and a seed; effects are data; only the players
-// and the packages that need them read a clock or send requests. Faults in Stage files are found
-// when they are compiled, all at once, with file, line and column.
+// Decisions are pure functions of an object, a time and a seed, and effects are data. Only the
+// players and the packages that need a player read a clock or send requests. Compiling a Stage file
+// reports all its faults at once, with file, line and column.
 package stagecraft

@@ -1,12 +1,12 @@
-// Package delay computes how long an object stays before a Stage is played on it: a duration and an
-// upper bound, each a constant or read from the object by jq or CEL, and one random number in
-// between.
+// Package delay computes how long a Stage waits before it is played on an object. A Stage gives a
+// duration and an upper bound, each a constant or read from the object by jq or CEL. One random
+// number picks a delay between the two.
 //
 // # Terminology
 //
 // The duration is the least delay. The jitter is the upper bound of the delay, not an addend: a
-// duration of 1s with a jitter of 5s gives a delay in [1s, 5s), and a jitter that is not greater
-// than the duration is the delay itself.
+// duration of 1s with a jitter of 5s gives a delay in [1s, 5s). A jitter that is not greater than
+// the duration is the delay itself.
 //
 // # Usage
 //
@@ -19,17 +19,17 @@
 //
 // # Semantics
 //
-// Of the outputs of a jq program the first that is not null is used, if it is a string. "" means no
-// delay (or no jitter). An RFC 3339 time means that time minus now, which may be negative. Any
+// The result of a jq program is its first output that is not null, if it is a string. "" means no
+// delay (or no jitter). An RFC 3339 time means that time minus now, which can be negative. Any
 // other string is read as a Go duration such as 1m30s. A CEL result may also be a duration, a
 // timestamp (minus now) or a number of nanoseconds. If an expression yields none of these, the
 // milliseconds field is used.
 //
 // # Determinism
 //
-// The same delay, object and time give the same [Range] on every machine, and the same random
-// number picks the same delay of it. jq `now` and CEL `Now()` are the time that is given; CEL
-// `Rand()` draws the same numbers in every evaluation.
+// The same delay, object and time give the same [Range] on every machine. The same random number
+// picks the same delay of a Range. jq `now` and CEL `Now()` return the time that the caller passes;
+// CEL `Rand()` draws the same numbers in every evaluation.
 //
 // # Concurrency
 //
@@ -37,7 +37,7 @@
 //
 // # Compatibility
 //
-// The behaviour is kwok's, with the differences listed in the documentation of package stage.
+// Delays mean what they mean in kwok, except for the differences listed in COMPATIBILITY.md.
 package delay
 
 import (
@@ -51,17 +51,17 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// Options are the limits of evaluations and further functions: those of selectors.
+// Options are the limits of evaluations and further functions, the same as for selectors.
 type Options = selector.Options
 
-// Error is one fault of a delay. [Compile] joins one for each.
+// Error is one fault of a delay. [Compile] joins an Error for each fault.
 type Error struct {
 	// Path is the field, relative to the delay, such as durationFrom.jq.expression.
 	Path string
-	// Offset is the byte in the text of the field at which the fault is; negative if it is the
-	// whole field.
+	// Offset is the position of the fault in the text of the field, in bytes. It is negative if the
+	// whole field is wrong.
 	Offset int
-	// Warning tells that the delay works, but probably not as its author meant.
+	// Warning reports that the delay works, but probably not as its author meant.
 	Warning bool
 	// Err says what is wrong.
 	Err error
@@ -76,9 +76,9 @@ func (e *Error) Unwrap() error { return e.Err }
 // A Delay is a compiled StageDelay. It is immutable and safe for concurrent use.
 type Delay struct{ delay *parts.Delay }
 
-// Compile prepares a delay, or returns every fault of it: the error joins an [*Error] for each.
-// When all of them are warnings, the Delay comes with the error, and a lenient caller may use it. A
-// nil StageDelay is no delay.
+// Compile prepares a delay, or returns all its faults: the error joins an [*Error] for each fault.
+// If all faults are warnings, Compile returns both the Delay and the error, and a lenient caller
+// can use the Delay. A nil StageDelay means no delay.
 func Compile(d *v1alpha1.StageDelay, o Options) (*Delay, error) {
 	compiled, err := parts.CompileDelay(d, expression.NewCompiler(expression.Options(o)))
 	err = position.Convert(err, func(e *position.Error) error { return (*Error)(e) })
@@ -88,19 +88,19 @@ func Compile(d *v1alpha1.StageDelay, o Options) (*Delay, error) {
 	return &Delay{compiled}, err
 }
 
-// Range is the delays that are possible for one object.
+// Range is the possible delays for one object.
 type Range struct {
-	// Given is false if there is no delay at all: none in the Stage, or durationFrom read "".
+	// Given is false without a delay: the Stage has none, or durationFrom read "".
 	Given bool
 	// Min is the least delay. All delays are less than Max, unless Max equals Min: then the delay
 	// is always Min. Both may be negative.
 	Min, Max time.Duration
 
-	draw *distribution // how they are spread; nil: uniformly
+	draw *distribution // the distribution of the delays; nil means uniform
 }
 
-// Pick chooses the delay that belongs to a random number: uniformly over the range, or as the
-// distribution of an [Extension] spreads them.
+// Pick returns the delay for a random number. Delays are uniform over the range, or follow the
+// distribution of an [Extension].
 func (r Range) Pick(random uint64) time.Duration {
 	switch {
 	case r.Max <= r.Min:
@@ -112,7 +112,7 @@ func (r Range) Pick(random uint64) time.Duration {
 	return r.Min + time.Duration(offset)
 }
 
-// Drawn reports whether the delays are spread by the distribution of an [Extension].
+// Drawn reports whether the delays follow the distribution of an [Extension].
 func (r Range) Drawn() bool { return r.draw != nil }
 
 // String prints "none", "1s", "[1s, 5s)" or "1s + exponential (mean 3s)".
@@ -131,8 +131,8 @@ func (r Range) String() string {
 	}
 }
 
-// Range returns the delays that are possible for obj, a JSON object, seen at the time now. It
-// neither changes nor keeps obj.
+// Range returns the possible delays for obj, a JSON object, at the time now. Range neither changes
+// nor keeps obj.
 func (d *Delay) Range(obj map[string]any, now time.Time) Range {
 	return rangeOf(d.delay.Range(expression.NewScope(obj, now)))
 }
@@ -145,37 +145,37 @@ type Explanation struct {
 	// Base is the least delay without the jitter, and Jitter the value of the jitter: 0 without one. An
 	// Extension adds to Base.
 	Base, Jitter time.Duration
-	// Parts tells how the parts of the delay were found that the Stage gives, in the order in which they
-	// were evaluated: duration, jitter. If the duration is not given, it is the only one.
+	// Parts tells where each part of the delay comes from, in the order of evaluation: duration,
+	// jitter. If the duration is not given, Parts has no jitter.
 	Parts []Evaluation
-	// Extension is the extension that changed the range after that; nil without one. A jitter that the
-	// extension replaces is not in Parts.
+	// Extension is the extension that changed the range after the evaluation; nil without one. A
+	// jitter that the extension replaces is not in Parts.
 	Extension *Extension
 }
 
-// An Evaluation tells how one part of a delay was found.
+// An Evaluation tells where one part of a delay comes from.
 type Evaluation struct {
 	// Name is duration or jitter.
 	Name string
-	// Meaning says what the part does if the name does not: "the upper bound".
+	// Meaning says what the part does if the name does not say so: "the upper bound".
 	Meaning string
-	// Path is the field that was used, relative to the delay: that of the expression, or of the
-	// milliseconds if the expression yields nothing. It is "" if neither gives a value.
+	// Path is the field that gave the value, relative to the delay: the expression, or the
+	// milliseconds if the expression yields nothing. Path is "" if neither gives a value.
 	Path string
-	// Text is the source of the expression; "" if there is none.
+	// Text is the source of the expression; "" without an expression.
 	Text string
-	// Seen is the result of the expression, a JSON value, time.Duration or time.Time; nil if there
-	// is none.
+	// Seen is the result of the expression, a JSON value, time.Duration or time.Time; nil without a
+	// result.
 	Seen any
 	// Value is valid if Given is true. It may be negative.
 	Value time.Duration
 	Given bool
-	// Err says why the expression was not used: it failed, or its result is no duration.
+	// Err says why the expression was not used: it failed, or its result is not a duration.
 	Err error
 }
 
-// Explain returns the same Range, and tells how its bounds were found and which errors were
-// ignored.
+// Explain returns the same Range as [Delay.Range]. It also tells where the bounds come from and
+// which errors were ignored.
 func (d *Delay) Explain(obj map[string]any, now time.Time) Explanation {
 	e := d.delay.Explain(expression.NewScope(obj, now))
 	x := Explanation{Range: rangeOf(e.DelayRange), Base: e.Base, Jitter: e.Jitter}

@@ -129,7 +129,7 @@ func ExampleDelay_Range() {
 	// Output: [1s, 5s) 3s
 }
 
-// Limits and functions of one's own, in jq and in CEL.
+// Your own limits and functions, in jq and in CEL.
 func ExampleOptions() {
 	options := delay.Options{
 		JQSteps: 1000,

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A distribution is one of three: exponential with a mean, log-normal with a median and the
-// standard deviation of its logarithm, or empirical.
+// A distribution is exponential with a mean, log-normal with a median and the standard deviation of
+// its logarithm, or empirical.
 type distribution struct {
 	mean   time.Duration
 	median time.Duration
@@ -16,7 +16,7 @@ type distribution struct {
 	points []point
 }
 
-// A point is a quantile: with the probability chance a delay is at most value.
+// A point is a quantile: a delay is at most value, with the probability chance.
 type point struct {
 	chance float64
 	value  time.Duration
@@ -31,11 +31,11 @@ const longestDraw = time.Duration(1) << 61
 // chanceOf turns a random number into a probability between 0 and 1, both excluded.
 func chanceOf(random uint64) float64 { return (float64(random>>12) + 0.5) / (1 << 52) }
 
-// pick is the draw that belongs to a random number, rounded to microseconds.
+// pick returns the draw for a random number, rounded to microseconds.
 func (d *distribution) pick(random uint64) time.Duration { return d.quantile(chanceOf(random)) }
 
-// quantile is the delay that is not exceeded with a probability. It is rounded because the last
-// bits of logarithms differ from machine to machine.
+// quantile returns the delay that a draw does not exceed, with a given probability. It rounds
+// because the last bits of logarithms differ from machine to machine.
 func (d *distribution) quantile(chance float64) time.Duration {
 	var ns float64
 	switch {
@@ -62,7 +62,7 @@ func interpolate(points []point, chance float64) float64 {
 	return float64(points[len(points)-1].value)
 }
 
-// least and greatest are the bounds of what is drawn.
+// least and greatest are the bounds of the draws.
 func (d *distribution) least() time.Duration {
 	if len(d.points) > 0 {
 		return d.points[0].value

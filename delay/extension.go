@@ -16,8 +16,8 @@ import (
 // ExtensionAnnotation is the annotation of a Stage whose value is an [Extension]. Kwok ignores it.
 const ExtensionAnnotation = "stagecraft-go.github.io/delay"
 
-// An Extension changes what the delay of a Stage means, beyond what kwok can say. It is immutable
-// and safe for concurrent use.
+// An Extension changes what the delay of a Stage means, in ways that kwok's fields cannot express.
+// It is immutable and safe for concurrent use.
 //
 // It is written in YAML, as one of the draws and an offset, each optional:
 //
@@ -27,11 +27,11 @@ const ExtensionAnnotation = "stagecraft-go.github.io/delay"
 //	quantiles: {p0: 1s, p50: 3s, p100: 20s}    # the same, with straight lines in between; p0 and p100 are needed
 //	offset: 5s                                 # added as well; it may be negative
 //
-// The duration is that of durationMilliseconds or durationFrom, 0 if the Stage has neither. If
-// durationFrom yields "", there is no delay, with an extension too. A draw of a distribution
-// replaces the jitter. The jitter's fields are still useful: kwok, which does not know the
-// extension, uses them. Durations are Go's, such as 1m30s. Draws are rounded to microseconds, so
-// that they are the same on every machine.
+// The duration comes from durationMilliseconds or durationFrom; it is 0 if the Stage has neither.
+// If durationFrom yields "", an object has no delay, even with an extension. A draw of a
+// distribution replaces the jitter. The jitter's fields are still useful: kwok, which does not know
+// the extension, uses them. Durations are Go's, such as 1m30s. Draws are rounded to microseconds,
+// so that they are the same on every machine.
 type Extension struct {
 	addJitter bool
 	offset    time.Duration
@@ -56,8 +56,9 @@ type logNormalText struct {
 	P90    string `json:"p90"`
 }
 
-// ParseExtension reads an Extension, or returns every fault of it: the error joins an [*Error] for
-// each, whose Path is relative to the text and whose Offset is a byte of the whole text.
+// ParseExtension reads an Extension, or returns all its faults: the error joins an [*Error] for
+// each fault. The Path of an Error is relative to the text, and its Offset is a byte of the whole
+// text.
 func ParseExtension(text string) (*Extension, error) {
 	var p extensionParser
 	var fault *position.Error
@@ -90,7 +91,7 @@ func (p *extensionParser) fault(path, format string, args ...any) {
 	p.faults.Add(p.text.Locate(&position.Error{Path: path, Offset: -1, Err: fmt.Errorf(format, args...)}))
 }
 
-// distribution reads the draw; there may be one.
+// distribution reads the draw. A text has at most one draw.
 func (p *extensionParser) distribution(t extensionText) *distribution {
 	var given []string
 	for name, is := range map[string]bool{"addJitter": t.AddJitter, "exponential": t.Exponential != nil, "logNormal": t.LogNormal != nil, "quantiles": t.Quantiles != nil} {
@@ -190,8 +191,8 @@ func (x *Extension) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Extend returns the delays that are possible by the extension, and how they came about. The
-// argument is what [Delay.Explain] says of the same delay. A nil Extension changes nothing.
+// Extend returns the possible delays with the extension, and where they come from. The argument is
+// the result of [Delay.Explain] for the same delay. A nil Extension changes nothing.
 func (x *Extension) Extend(e Explanation) Explanation {
 	none := len(e.Parts) > 0 && !e.Range.Given // durationFrom says so
 	if x == nil || none {
@@ -211,8 +212,8 @@ func (x *Extension) Extend(e Explanation) Explanation {
 	return e
 }
 
-// parts returns what becomes of the parts of a delay: a draw replaces the jitter, and a jitter that is
-// added is no bound.
+// parts returns the parts of a delay with the extension: a draw replaces the jitter, and an added
+// jitter is not a bound.
 func (x *Extension) parts(all []Evaluation) []Evaluation {
 	var kept []Evaluation
 	for _, p := range all {
@@ -227,7 +228,7 @@ func (x *Extension) parts(all []Evaluation) []Evaluation {
 	return kept
 }
 
-// plus is a+b, or the nearest value that a Duration can hold.
+// plus returns a+b, or the nearest value that fits into a Duration.
 func plus(a, b time.Duration) time.Duration {
 	switch {
 	case b > 0 && a > math.MaxInt64-b:

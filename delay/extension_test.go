@@ -42,8 +42,8 @@ func TestExtend(t *testing.T) {
 	}
 }
 
-// TestDrawsFollowTheirDistribution: the quantiles of draws are those of the distribution, and all
-// draws are within the bounds.
+// TestDrawsFollowTheirDistribution: the quantiles of draws equal the quantiles of the distribution,
+// and all draws are within the bounds.
 func TestDrawsFollowTheirDistribution(t *testing.T) {
 	for extension, want := range map[string][3]time.Duration{ // p10, p50, p90
 		"exponential: {mean: 10s}":                               {1054 * time.Millisecond, 6931 * time.Millisecond, 23026 * time.Millisecond},

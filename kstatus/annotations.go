@@ -2,14 +2,14 @@ package kstatus
 
 import "github.com/stagecraft-go/stagecraft/internal/object"
 
-// NoWait is our annotation that says, with the value "disabled", that nobody shall wait for an
+// noWait is our annotation that says, with the value "disabled", that no one shall wait for an
 // object. See [Rules.HonorNoWait].
-const NoWait = "stagecraft-go.github.io/wait"
+const noWait = "stagecraft-go.github.io/wait"
 
 // noWaitAnnotations are the annotations by which other tools and ours are told not to wait for an
 // object, with the value that says so.
 var noWaitAnnotations = [...]struct{ key, value string }{
-	{NoWait, "disabled"},
+	{noWait, "disabled"},
 	{"action.timoni.sh/wait", "disabled"},
 	{"argocd.argoproj.io/ignore-healthcheck", "true"},
 	{"kapp.k14s.io/disable-wait", ""},
@@ -18,7 +18,7 @@ var noWaitAnnotations = [...]struct{ key, value string }{
 }
 
 // HonorNoWait returns rules to which an object is Current, with the reason NotWaitedFor, if an
-// annotation says that nobody shall wait for it. An object that is being deleted is Terminating all
+// annotation says that no one shall wait for it. An object that is being deleted is Terminating all
 // the same. Neither Standard nor Extended does this on its own.
 //
 // These annotations are read, and no others:
@@ -39,7 +39,7 @@ func (r *Rules) HonorNoWait(honor bool) *Rules {
 	return &out
 }
 
-var noWaitSteps = []step{{"annotation", notWaitedFor}}
+var noWaitSteps = []step{{"annotation", notWaitedFor, BasisKind}}
 
 // notWaitedFor is the rule of HonorNoWait.
 func notWaitedFor(o Object) (Result, bool) {

@@ -47,7 +47,7 @@ func TestAugmentIsNoEvidence(t *testing.T) {
 	pod := runningPod(t, "[]")
 	kstatus.Standard().Augment(pod, now)
 	setReady(t, pod)
-	require.Equal(t, "Current: Pod is Ready", kstatus.ComputeAt(pod, now).String())
+	require.Equal(t, "Current: Pod is Ready", kstatus.Standard().Compute(pod, now).String())
 }
 
 func TestAugmentRecovers(t *testing.T) {

@@ -26,14 +26,14 @@ func BenchmarkCompute(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				kstatus.ComputeAt(obj, now)
+				kstatus.Standard().Compute(obj, now)
 			}
 		})
 	}
 }
 
 func BenchmarkMessage(b *testing.B) {
-	r := kstatus.ComputeAt(measured(b)["Deployment"], now)
+	r := kstatus.Standard().Compute(measured(b)["Deployment"], now)
 	b.ReportAllocs()
 	for b.Loop() {
 		_ = r.Message()
@@ -43,7 +43,7 @@ func BenchmarkMessage(b *testing.B) {
 func TestComputingAllocatesNothing(t *testing.T) {
 	for name, obj := range measured(t) {
 		t.Run(name, func(t *testing.T) {
-			require.Zero(t, testing.AllocsPerRun(100, func() { kstatus.ComputeAt(obj, now) }))
+			require.Zero(t, testing.AllocsPerRun(100, func() { kstatus.Standard().Compute(obj, now) }))
 		})
 	}
 }

@@ -79,7 +79,8 @@ const (
 )
 
 // Combine returns the verdict on an object of a kind, given the verdict on the object alone and its
-// children. Only InProgress can change.
+// children. Only InProgress can change, and the message of a Job that Failed, which names the exit
+// code of a Pod in Extended.
 //
 // In the standard profile any failed Pod fails a ReplicaSet or StatefulSet. In Extended it also
 // fails a Deployment or DaemonSet, but Pods do not count that are being deleted, cannot be
@@ -87,7 +88,11 @@ const (
 // stays in progress, and a PersistentVolumeClaim is Current if its class waits for a consumer.
 func (r *Rules) Combine(kind schema.GroupKind, own Result, children []Child) Result {
 	switch {
-	case own.Status != InProgress || len(children) == 0:
+	case len(children) == 0:
+		return own
+	case r.combine == failAndExplain && own.Status == Failed && kind == jobKind:
+		return explainFailure(own, children)
+	case own.Status != InProgress:
 		return own
 	case r.combine == failAndExplain:
 		return combineExtended(kind, own, children)
@@ -101,7 +106,7 @@ func (r *Rules) Combine(kind schema.GroupKind, own Result, children []Child) Res
 }
 
 // DependsOnChildren reports whether children can change the verdict on objects of a kind. If not,
-// nobody need look them up.
+// no caller has to look them up.
 func (r *Rules) DependsOnChildren(kind schema.GroupKind) bool {
 	if r.combine == failAndExplain {
 		return ownership.DependsOnChildren(kind)
@@ -123,6 +128,17 @@ var workloadKinds = map[schema.GroupKind]bool{
 	{Group: "apps", Kind: "DaemonSet"}:   true,
 }
 
+var jobKind = schema.GroupKind{Group: "batch", Kind: "Job"}
+
+// explainFailure adds the problem of a failed Pod to the verdict on its Job, which only says how
+// many there were.
+func explainFailure(own Result, pods []Child) Result {
+	if n, first := countFailed(pods, 0); n > 0 {
+		return first.addProblem(own)
+	}
+	return own
+}
+
 // countFailed counts the failed children, except those with a flag, and returns the first one.
 func countFailed(children []Child, except childFlags) (n int64, first Child) {
 	for _, c := range children {
@@ -137,7 +153,7 @@ func countFailed(children []Child, except childFlags) (n int64, first Child) {
 }
 
 func podsFailed(n int64) Result {
-	return Failed.because("PodsFailed", withNumbers("%d pods have failed", n))
+	return Failed.because("PodsFailed", withNumbers("%d pods have failed", n)).on(BasisKind)
 }
 
 func combineExtended(kind schema.GroupKind, own Result, children []Child) Result {
@@ -156,7 +172,7 @@ func combineExtended(kind schema.GroupKind, own Result, children []Child) Result
 	for _, c := range children {
 		if c.is(waitsForConsumer) {
 			r := Current.Because("WaitForFirstConsumer", "The claim is bound with the first Pod that uses it")
-			return r.At("spec.storageClassName")
+			return r.At("spec.storageClassName").on(BasisKind)
 		}
 		if severity[c.Result.Status] > severity[worst.Result.Status] {
 			worst = c

@@ -10,18 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Compute returns the status of an object now, by the rules of upstream. It is the only function of
-// the package that reads the clock.
-func Compute(obj *unstructured.Unstructured) Result { return ComputeAt(obj, time.Now()) }
+// Compute returns the status of an object now, by the rules of [Extended], which are right about
+// twice as often as upstream's (ACCURACY.md). Standard().Compute hlike those of upstream. It is the
+// only function of the package that reads the clock.
+func Compute(obj *unstructured.Unstructured) Result { return extended.Compute(obj, time.Now()) }
 
-// ComputeAt is [Compute] at a given time.
-func ComputeAt(obj *unstructured.Unstructured, now time.Time) Result {
-	return standard.Compute(obj, now)
-}
-
-// ComputeTyped is [Rules.Compute] for a Go type such as *appsv1.Deployment. Typed clients leave the
-// kind of an object empty; the given kind is then used. The error says that the object is nil or
-// cannot be converted.
+// ComputeTyped is [Rules.Compute] for an object of a Go type, such as *appsv1.Deployment. Typed
+// clients leave the kind of an object empty; the given kind is then used. The error says that the
+// object is nil or cannot be converted.
 func (r *Rules) ComputeTyped(obj runtime.Object, kind schema.GroupVersionKind, now time.Time) (Result, error) {
 	if obj == nil {
 		return Result{}, errors.New("kstatus: there is no object")

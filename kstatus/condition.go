@@ -12,7 +12,7 @@ type Condition struct {
 
 // readCondition reads an element of a list of conditions. A bool status is True or False; a reason
 // or message that is not a string is "". It returns false for conditions that cannot be read, and
-// for those that [Rules.Augment] wrote.
+// for the ones that [Rules.Augment] wrote.
 func readCondition(item any) (Condition, bool) {
 	c, ok := viewOf(item)
 	if !ok || c.isAugmented() {
@@ -21,7 +21,7 @@ func readCondition(item any) (Condition, bool) {
 	return c.condition(), true
 }
 
-// A conditionView is a condition of which only type and status have been read. That is enough to
+// A conditionView is a condition whose type and status alone have been read. That is enough to
 // skip most conditions.
 type conditionView struct {
 	fields       map[string]any
@@ -54,6 +54,20 @@ func (c *conditionView) message() string {
 func (c *conditionView) is(kind, status, reason string) bool {
 	return c.kind == kind && (status == "" || c.status == status) &&
 		(reason == "" || c.reason() == reason) && !c.isAugmented()
+}
+
+// comesBefore orders conditions that say the same, so that their order in a list does not matter:
+// Ready first, then by type, status, reason and message.
+func (c *conditionView) comesBefore(o *conditionView) bool {
+	switch {
+	case c.kind != o.kind:
+		return c.kind == "Ready" || o.kind != "Ready" && c.kind < o.kind
+	case c.status != o.status:
+		return c.status < o.status
+	case c.reason() != o.reason():
+		return c.reason() < o.reason()
+	}
+	return c.message() < o.message()
 }
 
 // isAbnormal reports whether the type is one of the abnormal-true types of kstatus.

@@ -3,12 +3,13 @@ package kstatus
 import (
 	"context"
 	"fmt"
+	"maps"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
-	"github.com/stagecraft-go/stagecraft/kstatus/internal/words"
 )
 
 // A DefinitionReader looks up what the API server knows of a kind. The adapters of stage/memory and
@@ -19,103 +20,112 @@ type DefinitionReader interface {
 	Definition(ctx context.Context, kind schema.GroupVersionKind) (*unstructured.Unstructured, error)
 }
 
-// WithDefinition returns a verdict on an object that may say more than the given one, because the
-// definition of its kind says whether a status is ever to come. It asks the reader only if the
-// verdict of Extended rests on a guess about that: on a missing status, or on one that says nothing.
+// WithDefinitions returns rules that also know what CustomResourceDefinitions say of the status of
+// their kinds. They use it where the verdict of [Extended] rests on words or on a guess; the rules
+// of [Standard] do not use it.
 //
 //   - No status in the schema, so that the server drops one: the object is Current at once.
 //   - A subresource for a status that is missing: InProgress until it comes.
 //   - A schema of the status without a field for a state: Current once the status is there.
+//   - A column for the condition Ready that `kubectl get` prints: InProgress until it comes.
+//   - A phase whose word no one knows: what the description of the field says after that word, or, if
+//     all other values of its enum are known and none of them is good, that it is the good one.
 //
-// The verdict stays as it is for kinds without a definition, and if the look-up fails, with the
-// error. [Rules.Inspect] does this itself if its reader is a DefinitionReader.
-func WithDefinition(ctx context.Context, reader DefinitionReader, obj *unstructured.Unstructured, own Result) (Result, error) {
-	if !own.guessed {
-		return own, nil
+// Definitions of other kinds, and what is no definition, are ignored. [Rules.Inspect] looks
+// definitions up itself if its reader is a [DefinitionReader], and so does package wait.
+func (r *Rules) WithDefinitions(definitions ...*unstructured.Unstructured) *Rules {
+	out := *r
+	out.definitions = maps.Clone(r.definitions)
+	if out.definitions == nil {
+		out.definitions = map[schema.GroupVersionKind]*definition{}
 	}
-	kind := obj.GroupVersionKind()
-	crd, err := reader.Definition(ctx, kind)
-	if err != nil || crd == nil {
-		if err != nil {
-			err = fmt.Errorf("look up the definition of %s: %w", kind.GroupKind(), err)
+	for _, crd := range definitions {
+		if crd != nil {
+			addDefinition(out.definitions, crd)
 		}
-		return own, err
 	}
-	d, known := definitionOf(crd, kind.Version)
-	if !known {
-		return own, nil
-	}
-	status, _ := mapOf(obj.Object["status"])
-	return d.refine(own, len(status) > 0), nil
+	return &out
 }
 
-// A definition is what a version of a CustomResourceDefinition says about the status.
-type definition struct {
-	subresource bool
-	declared    bool // the schema has a status, or allows any field
-	statePaths  bool // the schema of the status has a field for a state, or allows any field
-}
-
-func definitionOf(crd *unstructured.Unstructured, version string) (d definition, known bool) {
+func addDefinition(to map[schema.GroupVersionKind]*definition, crd *unstructured.Unstructured) {
+	group, _ := object.String(crd.Object, "spec", "group")
+	kind, _ := object.String(crd.Object, "spec", "names", "kind")
 	versions, _ := object.Slice(crd.Object, "spec", "versions")
 	for _, item := range versions {
 		v, _ := object.ToMap(item)
-		if v["name"] != version {
-			continue
-		}
-		_, d.subresource = object.Get(v, "subresources", "status")
-		root, _ := object.Get(v, "schema", "openAPIV3Schema")
-		status, declared := object.Get(v, "schema", "openAPIV3Schema", "properties", "status")
-		d.declared = declared || isOpen(root)
-		d.statePaths = !declared || declaresState(status, stateDepth)
-		return d, true
+		name, _ := v["name"].(string)
+		to[schema.GroupVersionKind{Group: group, Version: name, Kind: kind}] = definitionOf(v)
 	}
-	return d, false
 }
 
-// isOpen reports whether a schema is missing, or allows fields that it does not name.
-func isOpen(v any) bool {
-	m, ok := object.ToMap(v)
-	return !ok || m["x-kubernetes-preserve-unknown-fields"] == true
-}
+// DependsOnDefinition reports whether the definition of its kind can change a verdict of these rules.
+// If not, no caller has to look it up.
+func (r *Rules) DependsOnDefinition(own Result) bool { return r.distinct && own.Basis <= BasisWords }
 
-// declaresState reports whether a schema has a property for a state, or allows any.
-func declaresState(v any, depth int) bool {
-	m, _ := object.ToMap(v)
-	properties, _ := object.ToMap(m["properties"])
-	if m["x-kubernetes-preserve-unknown-fields"] == true {
-		return true
+// lookUpDefinition returns the verdict with the definition that a reader has.
+func (r *Rules) lookUpDefinition(ctx context.Context, reader DefinitionReader, obj *unstructured.Unstructured, own Result, now time.Time) (Result, error) {
+	kind := obj.GroupVersionKind()
+	if !r.DependsOnDefinition(own) || r.definitions[kind] != nil {
+		return own, nil
 	}
-	for name, inner := range properties {
-		if words.NamesState(name) || depth > 1 && declaresState(inner, depth-1) {
-			return true
-		}
-	}
-	return declaresStateOfParts(m, depth)
-}
-
-func declaresStateOfParts(m map[string]any, depth int) bool {
-	for _, field := range [...]string{"items", "additionalProperties"} {
-		if inner, ok := object.ToMap(m[field]); ok && declaresState(inner, depth-1) {
-			return true
-		}
-	}
-	return false
-}
-
-func (d definition) refine(own Result, reported bool) Result {
+	crd, err := reader.Definition(ctx, kind)
 	switch {
-	case !d.declared:
-		return Current.Because("", "The kind has no status").At("status")
-	case !reported && d.subresource:
-		return unreported()
-	case reported && !d.statePaths:
-		return Current.Because("", "The status of the kind has no field for a state").At("status")
-	case reported:
-		r := own
-		r.Status, r.Reason, r.message = InProgress, "StatusUnclear", unclearMessage
-		r.RecheckAfter = 0
-		return r
+	case err != nil:
+		return own, fmt.Errorf("look up the definition of %s: %w", kind.GroupKind(), err)
+	case crd == nil:
+		return own, nil
 	}
-	return own
+	return r.WithDefinitions(crd).Compute(obj, now), nil
+}
+
+// definitionOf returns what the rules know of the kind of an object, nil if they know nothing.
+func (r *Rules) definitionOf(o *Object) *definition {
+	if len(r.definitions) == 0 || !r.distinct {
+		return nil
+	}
+	version, _ := o.fields["apiVersion"].(string)
+	return r.definitions[schema.FromAPIVersionAndKind(version, o.kind)]
+}
+
+// refine replaces a verdict by that of the definition, if that says more. It reports whether it did.
+func (d *definition) refine(o *Object, own *Result) bool {
+	if d == nil || own.Basis > BasisWords || own.Status == Failed {
+		return false
+	}
+	reported := len(o.status) > 0
+	r, ok := Result{}, true
+	switch {
+	case own.Basis == BasisGuess && !d.declared:
+		r = Current.Because("", "The kind has no status").At("status").on(BasisKind)
+	case own.Basis == BasisGuess && !reported:
+		r, ok = unreported().on(BasisKind), d.subresource
+	case own.Basis == BasisGuess && !d.statePaths:
+		r = Current.Because("", "The status of the kind has no field for a state").At("status").on(BasisKind)
+	default:
+		r, ok = d.reported(o, own)
+	}
+	if ok {
+		*own = r
+	}
+	return ok
+}
+
+// reported is refine for a status that has a field for a state.
+func (d *definition) reported(o *Object, own *Result) (Result, bool) {
+	if r, ok := d.phase(o); ok && (own.Basis == BasisGuess || r.isWorse(*own)) {
+		return r, true
+	}
+	if d.readyColumn && own.Status == Current && !o.hasCondition("Ready") {
+		return conditionMissing("Ready").on(BasisConvention), true
+	}
+	if own.Basis != BasisGuess || len(o.status) == 0 || own.path == "status.conditions" {
+		return Result{}, false
+	}
+	r := inProgress("StatusUnclear", unclearMessage, "status").on(BasisGuess)
+	return r, r != *own
+}
+
+func (o *Object) hasCondition(kind string) bool {
+	_, ok := o.findView(kind, "", "")
+	return ok
 }

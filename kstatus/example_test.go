@@ -32,7 +32,7 @@ func ExampleCompute() {
 	// status.updatedReplicas
 }
 
-func ExampleComputeAt_recheck() {
+func ExampleResult_recheck() {
 	created := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	pod := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Pod",
@@ -41,12 +41,58 @@ func ExampleComputeAt_recheck() {
 			map[string]any{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"},
 		}},
 	}}
-	r := kstatus.ComputeAt(pod, created.Add(5*time.Second))
+	r := kstatus.Standard().Compute(pod, created.Add(5*time.Second))
 	fmt.Println(r, "- look again in", r.RecheckAfter)
-	fmt.Println(kstatus.ComputeAt(pod, created.Add(5*time.Second+r.RecheckAfter)))
+	fmt.Println(kstatus.Standard().Compute(pod, created.Add(5*time.Second+r.RecheckAfter)))
 	// Output:
 	// InProgress PodNotScheduled: Pod has not been scheduled - look again in 10s
 	// Failed PodUnschedulable: Pod could not be scheduled
+}
+
+// A caller who must not go on too early looks at what a verdict rests on.
+func ExampleResult_basis() {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	widget := func(status map[string]any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "example.com/v1", "kind": "Widget", "status": status,
+			"metadata": map[string]any{"creationTimestamp": "2026-01-01T00:00:00Z"},
+		}}
+	}
+	for _, obj := range []*unstructured.Unstructured{
+		widget(map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True"}}}),
+		widget(map[string]any{"phase": "Running"}),
+		widget(map[string]any{"url": "http://example.com"}),
+	} {
+		r := kstatus.Extended().Compute(obj, now)
+		fmt.Println(r.Status, r.Basis, r.Basis >= kstatus.BasisConvention)
+	}
+	// Output:
+	// Current Convention true
+	// Current Words false
+	// Current Guess false
+}
+
+// A definition says what the words of its kind mean, and whether a status comes at all.
+func ExampleRules_WithDefinitions() {
+	definition := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"group": "example.com", "names": map[string]any{"kind": "Widget"},
+		"versions": []any{map[string]any{
+			"name": "v1", "subresources": map[string]any{"status": map[string]any{}},
+			"schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "properties": map[string]any{
+				"status": map[string]any{"type": "object", "properties": map[string]any{
+					"phase": map[string]any{"type": "string", "enum": []any{"Ready", "Tepid"}, "description": "Tepid: the widget has failed to warm up."},
+				}},
+			}}},
+		}},
+	}}}
+	widget := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Widget", "status": map[string]any{"phase": "Tepid"},
+	}}
+	fmt.Println(kstatus.Extended().Compute(widget, time.Now()))
+	fmt.Println(kstatus.Extended().WithDefinitions(definition).Compute(widget, time.Now()))
+	// Output:
+	// InProgress StatusUnclear: The status does not say whether the resource is ready
+	// Failed Tepid: phase is Tepid
 }
 
 func ExampleRules_With() {
@@ -77,6 +123,7 @@ func ExampleRules_Explain() {
 	fmt.Print(kstatus.Standard().Explain(deploymentObject(), time.Now()))
 	// Output:
 	// InProgress LessUpdated: Updated: 1/3
+	//   basis: Kind
 	//   deletion metadata.deletionTimestamp=-
 	//   generation status.observedGeneration=2 metadata.generation=2
 	//   readable
@@ -96,9 +143,9 @@ func ExampleRules_Augment() {
 	// Reconciling True LessUpdated 2026-01-01T12:00:00Z
 }
 
-func ExampleAggregate() {
-	fmt.Println(kstatus.Aggregate(kstatus.Current, kstatus.Current, kstatus.InProgress))
-	fmt.Println(kstatus.Aggregate(kstatus.Current, kstatus.Current, kstatus.InProgress, kstatus.Failed))
+func ExampleStatus_Aggregate() {
+	fmt.Println(kstatus.Current.Aggregate(kstatus.Current, kstatus.InProgress))
+	fmt.Println(kstatus.Current.Aggregate(kstatus.Current, kstatus.InProgress, kstatus.Failed))
 	// Output:
 	// InProgress
 	// Failed

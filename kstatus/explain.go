@@ -22,39 +22,58 @@ type Explanation struct {
 // Kind.group.
 type Step struct {
 	Rule    string
-	Seen    []Seen
+	Seen    []seen // the fields that the rule read; the value of a missing field is nil
 	Decided bool
 }
 
-// Seen is a field that a rule read. The value of a missing field is nil.
-type Seen struct {
+// A seen is an element of [Step].Seen. It is an alias, so that its fields stand in the documentation.
+type seen = struct {
 	Path  string
 	Value any
 }
 
 // Explain computes a result and records which rules were tried and which fields they read. The
-// result is the same as that of [Rules.Compute]; Explain is slower and allocates.
+// result is the same like that of [Rules.Compute]; Explain is slower and allocates.
 func (r *Rules) Explain(obj *unstructured.Unstructured, now time.Time) Explanation {
 	if obj == nil || obj.Object == nil {
 		return Explanation{Result: r.Compute(obj, now)}
 	}
-	o := Object{waitForJobs: r.waitForJobs}
-	o.read(obj.Object, now)
-	e := Explanation{Result: current, Skipped: skippedPaths(o.conditions)}
+	var o Object
+	r.read(&o, obj.Object, now)
+	e := Explanation{Result: nothingSaid, Skipped: skippedPaths(&o)}
 	for _, s := range r.steps(&o) {
 		o.trace = &trace{}
 		result, decided := s.rule(o)
+		result.restOn(s.basis)
 		e.Steps = append(e.Steps, Step{Rule: s.name, Seen: o.trace.seen, Decided: decided})
 		if decided {
 			e.Result = result
 			break
 		}
 	}
-	e.Result.skipped = o.skipped
+	if d := r.definitionOf(&o); d != nil {
+		o.trace = &trace{}
+		if d.refine(&o, &e.Result) {
+			e.refinedBy(Step{Rule: "definition", Seen: o.trace.seen, Decided: true})
+		}
+	}
+	e.Result.note(&o)
 	return e
 }
 
-func skippedPaths(conditions []any) (paths []string) {
+// refinedBy adds a step that has changed the verdict of the one before.
+func (e *Explanation) refinedBy(s Step) {
+	for i := range e.Steps {
+		e.Steps[i].Decided = false
+	}
+	e.Steps = append(e.Steps, s)
+}
+
+func skippedPaths(o *Object) (paths []string) {
+	if o.skipped == skippedGeneration {
+		paths = append(paths, generationPath)
+	}
+	conditions, _ := object.ToSlice(o.status["conditions"])
 	for i, item := range conditions {
 		if _, ok := viewOf(item); !ok && item != nil {
 			paths = append(paths, indexPath(i))
@@ -63,12 +82,13 @@ func skippedPaths(conditions []any) (paths []string) {
 	return paths
 }
 
-// String returns the result on the first line, then a line for each step: "*" if it decided, the
+// String returns the result on the first line, its basis on the second, then a line for each step: "*" if it decided, the
 // name of the rule, and the fields that it read. Control characters are escaped, and long texts are
 // cut.
 func (e Explanation) String() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, e.Result)
+	fmt.Fprintln(&b, "  basis:", e.Result.Basis)
 	for _, s := range e.Steps {
 		decided := " "
 		if s.Decided {
@@ -101,7 +121,7 @@ func shown(v any) any {
 }
 
 // A trace records what one rule reads.
-type trace struct{ seen []Seen }
+type trace struct{ seen []seen }
 
 func (t *trace) record(path string, v any) {
 	for _, s := range t.seen {
@@ -109,5 +129,5 @@ func (t *trace) record(path string, v any) {
 			return
 		}
 	}
-	t.seen = append(t.seen, Seen{path, object.DeepCopy(v)})
+	t.seen = append(t.seen, seen{path, object.DeepCopy(v)})
 }

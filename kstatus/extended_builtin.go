@@ -42,6 +42,9 @@ func deploymentExtended(o Object) (Result, bool) {
 	}
 	wanted, replicas := o.wantedReplicas(), o.count("replicas")
 	updated, ready, available := o.count("updatedReplicas"), o.count("readyReplicas"), o.count("availableReplicas")
+	if observed, told := o.Int("status", "observedGeneration"); told && observed > 0 && wanted == 0 && replicas == 0 {
+		return deploymentAvailable(0), true
+	}
 	if _, yes := o.find("Available", "True", ""); yes && wanted == replicas && min(updated, ready, available) >= wanted {
 		return deploymentAvailable(replicas), true
 	}
@@ -129,7 +132,7 @@ func disruptionBudget(o Object) (Result, bool) {
 // builtinOthers are rules for the other built-in kinds.
 var builtinOthers = kindTable{
 	"Service.":               serviceExtended,
-	"PersistentVolumeClaim.": phaseTable{fatal: "Lost"}.at("status", "phase"),
+	"PersistentVolumeClaim.": either(phaseTable{fatal: "Lost"}.at("status", "phase"), pendingClaim),
 	"Namespace.": phaseTable{
 		current:    "Active",
 		inProgress: "Terminating",
@@ -139,7 +142,7 @@ var builtinOthers = kindTable{
 	"Ingress.networking.k8s.io":                     loadBalancer,
 	"Ingress.extensions":                            loadBalancer,
 	"HorizontalPodAutoscaler.autoscaling":           autoscaler,
-	"CustomResourceDefinition.apiextensions.k8s.io": when("NonStructuralSchema", "True", Failed),
+	"CustomResourceDefinition.apiextensions.k8s.io": definitionExtended,
 	"CertificateSigningRequest.certificates.k8s.io": signingRequest,
 }
 
@@ -157,6 +160,20 @@ func loadBalancer(o Object) (Result, bool) {
 		return inProgress("NoAddress", text("Waiting for an address of the load balancer"), "status.loadBalancer.ingress"), true
 	}
 	return Current.Because("", "Load balancer has an address").At("status.loadBalancer.ingress"), true
+}
+
+// pendingClaim says what a claim without a volume waits for.
+func pendingClaim(o Object) (Result, bool) {
+	if o.Text("status", "phase") != "Pending" {
+		return Result{}, false
+	}
+	m := text("Waiting for a volume; the claim names no StorageClass")
+	if volume := o.Text("spec", "volumeName"); volume != "" {
+		m = withWords("Waiting for volume %s", volume)
+	} else if class := o.Text("spec", "storageClassName"); class != "" {
+		m = withWords("Waiting for a volume of StorageClass %s", class)
+	}
+	return inProgress("NotBound", m, "status.phase"), true
 }
 
 // resourceClaim is Current once devices are allocated, which happens with the first Pod that uses
@@ -209,6 +226,23 @@ func autoscaler(o Object) (Result, bool) {
 	}
 	r := InProgress.Because("NotAbleToScale", "Waiting for condition AbleToScale")
 	return r.onCondition("AbleToScale"), true
+}
+
+// definitionExtended is upstream's rule for a CustomResourceDefinition whatever the order of its
+// conditions. One that is Terminating is no longer served.
+func definitionExtended(o Object) (Result, bool) {
+	for _, bad := range [...]struct{ kind, status string }{{"NonStructuralSchema", "True"}, {"NamesAccepted", "False"}} {
+		if c, ok := o.find(bad.kind, bad.status, ""); ok {
+			return Failed.From(c), true
+		}
+	}
+	if c, ok := o.find("Terminating", "True", ""); ok {
+		return InProgress.From(c), true
+	}
+	if c, ok := o.find("Established", "False", ""); ok && c.Reason == "Installing" {
+		return InProgress.From(c), true
+	}
+	return Result{}, false
 }
 
 func decodeList(s string) (list []any) {

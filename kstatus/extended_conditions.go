@@ -14,34 +14,34 @@ import (
 type role uint8
 
 const (
-	neutral       role = iota // says nothing
-	readyRole                 // Ready: stands for the whole object
-	notReadyRole              // the negation of Ready
-	partRole                  // good if True, not yet there if False
-	judgementRole             // good if True, wrong if False
-	stepRole                  // done if True, with more to come
-	activityRole              // good if True, says nothing if False
-	endRole                   // completed if True
-	progressRole              // in progress if True
-	errorRole                 // failed if True
-	pauseRole                 // paused on purpose if True
+	neutral      role = iota // says nothing
+	readyRole                // Ready: stands for the whole object
+	notReadyRole             // the negation of Ready
+	partRole                 // good if True, not yet there if False
+	judgmentRole             // good if True, wrong if False
+	stepRole                 // done if True, with more to come
+	activityRole             // good if True, says nothing if False
+	endRole                  // completed if True
+	progressRole             // in progress if True
+	errorRole                // failed if True
+	pauseRole                // paused intentionally if True
 )
 
 // roles are the roles of condition types that end in a word with a meaning.
 var roles = [...]role{
-	words.StepDone: stepRole, words.Active: activityRole, words.Good: partRole, words.Accepted: judgementRole,
+	words.StepDone: stepRole, words.Active: activityRole, words.Good: partRole, words.Accepted: judgmentRole,
 	words.Done: endRole, words.Running: progressRole, words.Paused: pauseRole, words.Busy: progressRole,
 	words.Bad: errorRole, words.Fatal: errorRole, words.Not: neutral,
 }
 
-// roleOf reads the role from the last word of the type. If that has no meaning, a judgement in the
+// roleOf reads the role from the last word of the type. If that has no meaning, a judgment in the
 // first word counts: PodsHealthy, but also ResolvedRefs.
 func roleOf(kind string) role {
 	switch {
 	case kind == "Ready":
 		return readyRole
 	case strings.HasSuffix(kind, "UpToDate"):
-		return judgementRole
+		return judgmentRole
 	case words.IsTransition(kind):
 		return progressRole
 	}
@@ -63,7 +63,7 @@ func roleOf(kind string) role {
 	case negated:
 		return neutral
 	case last == words.None && first == words.Accepted, last == words.Done && count > 1:
-		return judgementRole
+		return judgmentRole
 	case last == words.None && !negated && words.BeginsWithChange(kind) && !strings.HasSuffix(kind, "ed"):
 		return progressRole
 	}
@@ -92,13 +92,16 @@ const (
 type conditionSummary struct {
 	conditions []any
 	first      [effects]int32
-	ready      string // the status of Ready, "" if there is none
+	ready      string // the status of Ready, "" without one
 	// available and degraded are what the conditions of these names say of the whole object.
 	available, degraded aspect
 	// notReady: Ready is False for a reason that is not a pause, so that the object would not be ready
-	// either if nobody had paused it.
+	// either if no one had paused it.
 	notReady bool
-	// recheck is the time until a failure that is tried again counts as one, 0 if there is none.
+	// loose: the status of Ready is not a string, as the API conventions want it.
+	// reconciled: the reason of Ready says only that the controller has dealt with the object.
+	loose, reconciled bool
+	// recheck is the time until a failure that is tried again counts as one, 0 without one.
 	recheck time.Duration
 }
 
@@ -111,31 +114,66 @@ func (o *Object) summarize(conditions []any) conditionSummary {
 			continue
 		}
 		r := roleOf(c.kind)
-		if r == neutral {
+		if r == neutral && !c.hasWordStatus() {
 			continue
 		}
 		o.recordCondition(c.kind, c.status)
 		e, counts := c.effect(r)
 		if c.isOutdated(generation) {
 			e, counts = outdatedEffect, true
-		} else if r == readyRole && s.ready == "" {
-			s.ready = c.readiness()
-			s.notReady = s.ready == "False" && c.reason() != "" && e != pausedEffect
+		} else if r == readyRole {
+			s.addReady(&c, e)
 		}
 		s.notice(&c, counts && e == outdatedEffect)
 		if (e == failedEffect || e == partFailedEffect) && counts {
 			if left, retried := c.retriedFor(o); retried {
-				e, s.recheck = missingEffect, left
+				e = missingEffect
+				s.recheck = sooner(s.recheck, left)
 			}
 		}
-		if counts && s.first[e] == 0 {
-			s.first[e] = int32(i + 1)
+		if counts {
+			s.add(e, i, &c)
 		}
 	}
 	return s
 }
 
-// An aspect is what the conditions with one name say. The zero value is that there are none.
+// add notes a condition with an effect. Of several with the same, Ready decides, and otherwise the
+// first by name: the order of a list of conditions has no meaning.
+func (s *conditionSummary) add(e effect, i int, c *conditionView) {
+	if s.first[e] != 0 {
+		before, _ := viewOf(s.conditions[s.first[e]-1])
+		if !c.comesBefore(&before) {
+			return
+		}
+	}
+	s.first[e] = int32(i + 1)
+}
+
+// addReady notes what a condition Ready says. Of several, the worst counts.
+func (s *conditionSummary) addReady(c *conditionView, e effect) {
+	ready := c.readiness()
+	_, isText := c.fields["status"].(string)
+	s.loose, s.reconciled = s.loose || !isText, s.reconciled || c.saysReconciled()
+	if s.ready == "" || s.ready == "True" || ready == "False" {
+		s.ready = ready
+	}
+	s.notReady = s.notReady || ready == "False" && c.reason() != "" && e != pausedEffect
+}
+
+// saysReconciled reports whether the reason is no more than that the controller has dealt with the
+// object: ReconciliationSucceeded, ReconcileSuccess.
+func (c *conditionView) saysReconciled() bool { return strings.HasPrefix(c.reason(), "Reconcil") }
+
+// sooner returns the shorter of two times. 0 stands for no time.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// An aspect is what the conditions with one name say. The zero value is that no condition has the name.
 type aspect uint8
 
 const (
@@ -178,13 +216,35 @@ func (c *conditionView) readiness() string {
 
 // effect returns the effect of a condition with a role, or false if it has none.
 func (c *conditionView) effect(r role) (effect, bool) {
-	switch c.status {
-	case "True":
+	switch {
+	case c.status == "True":
 		return c.effectIfTrue(r)
-	case "False":
+	case c.status == "False":
 		return c.effectIfFalse(r)
+	case c.hasWordStatus():
+		if e, known := wordEffects[words.OfPhrase(c.status)]; known {
+			return e, true
+		}
+		return missingEffect, true
 	}
-	return missingEffect, r == readyRole || r == partRole || r == judgementRole
+	return missingEffect, r == readyRole || r == partRole || r == judgmentRole
+}
+
+// hasWordStatus reports whether the status is a word that the API conventions do not have, such as
+// Online or Failed. It is read as a phase.
+func (c *conditionView) hasWordStatus() bool {
+	switch c.status {
+	case "True", "False", "Unknown", "":
+		return false
+	}
+	return true
+}
+
+// wordEffects are the effects of a status that is a word. One without a meaning is like Unknown.
+var wordEffects = map[words.Meaning]effect{
+	words.StepDone: stepEffect, words.Active: goodEffect, words.Good: goodEffect, words.Accepted: goodEffect,
+	words.Done: goodEffect, words.Running: goodEffect, words.Paused: pausedEffect, words.Busy: progressEffect,
+	words.Bad: failedEffect, words.Fatal: failedEffect,
 }
 
 func (c *conditionView) effectIfTrue(r role) (effect, bool) {
@@ -239,7 +299,7 @@ func (c *conditionView) contradictsItself() bool {
 }
 
 var trueEffects = [...]effect{
-	readyRole: goodEffect, partRole: goodEffect, judgementRole: goodEffect, stepRole: stepEffect,
+	readyRole: goodEffect, partRole: goodEffect, judgmentRole: goodEffect, stepRole: stepEffect,
 	activityRole: goodEffect, endRole: completedEffect, progressRole: progressEffect,
 	errorRole: failedEffect, pauseRole: pausedEffect,
 }
@@ -264,7 +324,7 @@ func (c *conditionView) effectIfFalse(r role) (effect, bool) {
 		return failedEffect, isError
 	case words.OfPhrase(c.reason()) == words.Paused:
 		return pausedEffect, true
-	case isError && r == judgementRole:
+	case isError && r == judgmentRole:
 		return failedEffect, true
 	case isError:
 		return partFailedEffect, true
@@ -288,9 +348,9 @@ func (c *conditionView) isError(r role) bool {
 	case r == progressRole:
 		return false
 	case reason == words.Busy && !c.reasonRepeatsType():
-		return (r == readyRole || r == judgementRole) && words.OfPhrase(c.message()).IsError()
+		return (r == readyRole || r == judgmentRole) && words.OfPhrase(c.message()).IsError()
 	}
-	return r == judgementRole || words.OfPhrase(c.message()).IsError()
+	return r == judgmentRole || words.OfPhrase(c.message()).IsError()
 }
 
 // reasonRepeatsType reports whether the reason only negates the type: NotReady, DatabaseNotReady.
@@ -308,6 +368,7 @@ func (s *conditionSummary) result() (Result, bool) {
 		if i := s.first[e]; i != 0 && !overruled {
 			c, _ := readCondition(s.conditions[i-1])
 			r := e.result(c)
+			r.Basis = s.basisOf(e, c)
 			if e == pausedEffect && s.notReady {
 				r.Status, r.Suspended = InProgress, false
 			}
@@ -318,6 +379,51 @@ func (s *conditionSummary) result() (Result, bool) {
 		}
 	}
 	return Result{}, false
+}
+
+// basisOf returns the basis of the verdict that an effect of a condition decides. Ready, and Available
+// with Degraded, stand for the whole object by convention; whether an error or a word is behind
+// another condition is a matter of words.
+func (s *conditionSummary) basisOf(e effect, c Condition) Basis {
+	switch {
+	case e == goodEffect && s.isReady() && s.isUndisputed(), e == outdatedEffect, e == missingEffect && c.Type == "Ready":
+		return BasisConvention
+	}
+	return BasisWords
+}
+
+// isUndisputed reports whether no other condition says that something is wrong, or not there yet.
+func (s *conditionSummary) isUndisputed() bool {
+	return !s.loose && !s.reconciled && s.first[failedEffect] == 0 && s.first[partFailedEffect] == 0 && s.first[missingEffect] == 0
+}
+
+// allClear is the verdict on conditions that name only what can go wrong or be under way, if none of
+// them holds: an API with no other conditions says nothing more when all is well. A young object may
+// get others yet.
+func (o *Object) allClear() (Result, bool) {
+	first := 0
+	for i, item := range o.conditions {
+		c, ok := viewOf(item)
+		if !ok || c.isAugmented() {
+			continue
+		}
+		switch r := roleOf(c.kind); {
+		case r != errorRole && r != progressRole && r != notReadyRole, c.status != "False":
+			return Result{}, false
+		case r == errorRole && first == 0:
+			first = i + 1
+		}
+	}
+	if first == 0 || words.RunsToEnd(o.kind) {
+		return Result{}, false
+	}
+	c, _ := readCondition(o.conditions[first-1])
+	if left := o.created().Add(reportGrace).Sub(o.now); left > 0 {
+		r := inProgress("StatusUnclear", unclearMessage, "status")
+		r.RecheckAfter = left
+		return r, true
+	}
+	return Current.From(c), true
 }
 
 // isOnlySteps reports whether the conditions only say that steps are done. Whether more are to come
@@ -333,7 +439,7 @@ func (s *conditionSummary) isOnlySteps() bool {
 
 // isCertain reports whether the conditions need no confirmation by other fields.
 func (s *conditionSummary) isCertain() bool {
-	return s.ready == "True" || s.first[completedEffect] != 0
+	return s.ready == "True" && !s.reconciled || s.first[completedEffect] != 0
 }
 
 var effectStatuses = [effects]Status{

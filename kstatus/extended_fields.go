@@ -2,6 +2,7 @@ package kstatus
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/kstatus/internal/words"
@@ -13,10 +14,14 @@ import (
 func statusFields(o Object) (Result, bool) {
 	s := o.summarize(o.conditions)
 	worst, found := s.result()
+	r, ok := o.worstSource()
 	if found && worst.Status == Current && s.isCertain() {
+		if ok && r.isWorse(worst) {
+			worst.Basis = BasisWords // another field disagrees
+		}
 		return worst, true
 	}
-	if r, ok := o.worstSource(); ok && (!found || r.isWorse(worst) || s.isOnlySteps()) {
+	if ok && (!found || r.isWorse(worst) || s.isOnlySteps()) {
 		worst, found = r, true
 	}
 	if worst.Status == Failed && words.RunsToEnd(o.kind) {
@@ -28,7 +33,7 @@ func statusFields(o Object) (Result, bool) {
 // worstSource returns the worst verdict of the fields other than conditions.
 func (o *Object) worstSource() (worst Result, found bool) {
 	present := o.scanStatus()
-	for source := conditionLists; source <= counts; source <<= 1 {
+	for source := conditionLists; source <= pairs; source <<= 1 {
 		if present.sources&source == 0 {
 			continue
 		}
@@ -51,6 +56,7 @@ const (
 	phases                            // a text such as phase: Running
 	boolFields                        // one of boolFieldNames
 	counts                            // one of countFields
+	pairs                             // counts such as readyMembers next to members
 )
 
 // A statusScan is what one pass over a status finds: the sources that may be present, and the phase
@@ -65,10 +71,13 @@ func (o *Object) scanStatus() (s statusScan) {
 	for field, v := range o.status {
 		switch text := v.(type) {
 		case nil, int64, float64:
+			if words.IsReadyCount(field) {
+				s.sources |= pairs
+			}
 		case bool:
 			s.sources |= boolFields
 		case string:
-			if words.IsPhaseField(field) {
+			if words.IsPhaseField(field) || words.IsJudgment(field) {
 				s.addPhase(o, field, text)
 				o.recordField("status", field, v)
 			}
@@ -77,8 +86,8 @@ func (o *Object) scanStatus() (s statusScan) {
 				s.sources |= conditionLists | listedPhases
 			}
 		default: // a map, or a type that only some decoders produce
-			s.sources |= conditionLists | mapConditions | mapCounts
-			s.addPhases(o, field, v)
+			s.sources |= conditionLists | mapConditions | mapCounts | pairs
+			s.addPhases(o, field, v, phaseDepth)
 		}
 		if slices.Contains(errorFieldNames[:], field) {
 			s.sources |= errorFields
@@ -106,6 +115,8 @@ func (o *Object) readSource(s source, scan *statusScan) (Result, bool) {
 		return o.phaseResult(scan), true
 	case boolFields:
 		return boolField(o)
+	case pairs:
+		return o.pairedCounts(o.status, "status", pairDepth)
 	default:
 		return replicas(o)
 	}
@@ -146,12 +157,23 @@ func failedElement(list []any) (name, phase string, failed bool) {
 
 var phaseFieldNames = [...]string{"phase", "state", "status", "health"}
 
-// isWorse orders verdicts on parts of one object.
+// isWorse orders verdicts on parts of one object. Of equally bad ones that with the weaker basis
+// counts.
 func (r Result) isWorse(than Result) bool {
 	if r.Status != than.Status {
 		return badness[r.Status] > badness[than.Status]
 	}
-	return r.Suspended && !than.Suspended
+	switch {
+	case r.Suspended != than.Suspended:
+		return r.Suspended
+	case r.Terminal != than.Terminal:
+		return r.Terminal
+	case r.RecheckAfter != than.RecheckAfter:
+		return sooner(r.RecheckAfter, than.RecheckAfter) == r.RecheckAfter
+	}
+	r.restOn(BasisWords)
+	than.restOn(BasisWords)
+	return r.Basis < than.Basis
 }
 
 var badness = map[Status]int{Current: 1, InProgress: 2, Failed: 3}
@@ -269,7 +291,7 @@ func replicas(o *Object) (Result, bool) {
 	return o.counted(o.status, "status", wanted)
 }
 
-// heldByPartition reports whether an update has reached the partition at which it stops on purpose.
+// heldByPartition reports whether an update has reached the partition at which it stops intentionally.
 func heldByPartition(o *Object, wanted int64) bool {
 	updated, ok := integer(o.status["updatedReplicas"])
 	ready, counted := integer(o.status["readyReplicas"])
@@ -333,7 +355,7 @@ var wantedFields = [...]string{
 }
 
 var countFields = [...]string{
-	"readyReplicas", "availableReplicas", "updatedReplicas", "upToDateReplicas",
+	"readyReplicas", "availableReplicas", "updatedReplicas", "upToDateReplicas", "updatedReadyReplicas", "updatedAvailableReplicas",
 	"numberReady", "numberAvailable", "updatedNumberScheduled", "currentHealthy", "readyPods", "updatedPods",
 }
 
@@ -347,8 +369,11 @@ func (s *statusScan) addPhase(o *Object, field, phase string) {
 	if m == words.Running && (words.RunsToEnd(o.kind) || words.RunsSomething(phase)) {
 		m = words.Busy
 	}
-	if m == words.StepDone && words.IsOfPart(phase) {
+	if m == words.StepDone && (words.IsOfPart(phase) || words.IsBeginning(phase) && !words.IsSchedule(o.kind)) {
 		m = words.Busy
+	}
+	if words.IsJudgment(field) && words.IsNegated(phase) || m == words.None && words.IsWarning(phase) {
+		m = words.Bad
 	}
 	if m > s.meaning || m == s.meaning && m != words.None && field < s.field {
 		s.sources |= phases
@@ -356,12 +381,24 @@ func (s *statusScan) addPhase(o *Object, field, phase string) {
 	}
 }
 
-// addPhases takes the phases in a map into account.
-func (s *statusScan) addPhases(o *Object, field string, v any) {
+// phaseDepth is how many maps deep a phase is looked for: status.statuses.<name>.state is in the
+// second.
+const phaseDepth = 2
+
+// addPhases takes the phases in a map into account, and those in the maps in it that have names.
+func (s *statusScan) addPhases(o *Object, field string, v any, depth int) {
 	m, _ := object.ToMap(v)
 	for _, inner := range phaseFieldNames {
 		if phase, ok := m[inner].(string); ok {
 			s.addPhase(o, field+"."+inner, phase)
+		}
+	}
+	if depth == 1 || words.IsPast(field) {
+		return
+	}
+	for name, inner := range m {
+		if _, ok := mapOf(inner); ok {
+			s.addPhases(o, field+"."+name, inner, depth-1)
 		}
 	}
 }
@@ -386,9 +423,17 @@ func phaseReason(s Status, phase string) string {
 	case s == Current:
 		return ""
 	case words.IsOne(phase):
-		return phase
+		return capitalized(phase)
 	}
 	return string(s)
+}
+
+// capitalized returns a word that begins with a capital, as reasons do.
+func capitalized(word string) string {
+	if word == "" || word[0] < 'a' || word[0] > 'z' {
+		return word
+	}
+	return strings.ToUpper(word[:1]) + word[1:]
 }
 
 // phaseMessage is the message of the status, or else the phase.

@@ -28,7 +28,7 @@ func withoutStatus(o Object) (Result, bool) {
 	case len(o.status) > 0:
 		return Result{}, false
 	case isStatusless(&o):
-		return current, true
+		return current.on(BasisKind), true
 	}
 	created := o.created()
 	if created.IsZero() || o.status != nil || expectsReport(&o) {
@@ -36,7 +36,7 @@ func withoutStatus(o Object) (Result, bool) {
 	}
 	left := created.Add(reportGrace).Sub(o.now)
 	if left <= 0 {
-		return Current.Because("", "No status within 5 minutes, so that none is expected").At("status").guess(), true
+		return Current.Because("", "No status within 5 minutes, so no controller reports one").At("status"), true
 	}
 	r := unreported()
 	r.RecheckAfter = left
@@ -50,7 +50,7 @@ func expectsReport(o *Object) bool {
 }
 
 func unreported() Result {
-	return inProgress("NoStatus", text("Nothing has reported a status yet"), "status").guess()
+	return inProgress("NoStatus", text("Nothing has reported a status yet"), "status")
 }
 
 // reporting adds the rule reported to rules for kinds whose controllers are known to report.
@@ -98,7 +98,6 @@ var reporters = kindTable{
 	"*.core.humio.com":         reported,
 	"*.k8s.keycloak.org":       reported,
 	"*.k8s.mariadb.com":        reported,
-	"*.chaos-mesh.org":         reported,
 	"*.provisioning.cattle.io": reported,
 	"ServiceInstance,ServiceBinding.services.cloud.sap.com":                                     reported,
 	"PostgresCluster.postgres-operator.crunchydata.com":                                         reported,

@@ -11,7 +11,9 @@ func podExtended(o Object) (Result, bool) {
 	phase := o.Text("status", "phase")
 	switch phase {
 	case "Failed":
-		return Failed.because("PodFailed", o.phaseMessage("phase", phase)).At("status.phase").terminal(), true
+		return failedPod(&o).terminal(), true
+	case "Unknown": // the node does not answer, and may again
+		return inProgress("PodUnknown", text("The state of the Pod is not known"), "status.phase"), true
 	case "Pending", "Running":
 	default:
 		return Result{}, false
@@ -26,6 +28,27 @@ func podExtended(o Object) (Result, bool) {
 		return inProgress("PodRunning", text("Pod is running to completion"), "spec.restartPolicy"), true
 	}
 	return Result{}, false
+}
+
+// failedPod names the first container that has exited with an error, unless the Pod has a message.
+func failedPod(o *Object) Result {
+	for _, list := range containerLists {
+		for _, item := range o.List("status", list.field) {
+			c, _ := object.ToMap(item)
+			code, exited := object.Int64(c, "state", "terminated", "exitCode")
+			if !exited || code == 0 || o.Text("status", "message") != "" {
+				continue
+			}
+			name, _ := c["name"].(string)
+			reason, _ := object.String(c, "state", "terminated", "reason")
+			m := message{format: "Container %s exited with code %d", words: [2]string{name, reason}, numbers: [3]int64{code}}
+			if reason != "" && reason != "Error" {
+				m.format += " (%s)"
+			}
+			return Failed.because("PodFailed", m).atItem(list.path, name)
+		}
+	}
+	return Failed.because("PodFailed", o.phaseMessage("phase", "Failed")).At("status.phase")
 }
 
 // unscheduled says with the words of the scheduler why a Pod has no node. It is in progress: the

@@ -3,6 +3,7 @@ package kstatus_test
 import (
 	"encoding/json"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -60,14 +61,15 @@ func TestAvailableAndNotDegradedOverruleParts(t *testing.T) {
 }
 
 // TestExtendedAllocatesNothing measures what is usual: objects that are as they should be.
-// Conditions in an annotation have to be decoded.
+// Conditions in an annotation have to be decoded, and the path of a phase in a map has to be joined.
 func TestExtendedAllocatesNothing(t *testing.T) {
 	for _, file := range caseFiles(t, "extended") {
 		archive, err := txtar.ParseFile(file)
 		require.NoError(t, err)
 		for _, c := range archive.Files {
 			obj := parse(t, string(c.Data))
-			if kstatus.Extended().Compute(obj, now).Status == kstatus.Current && c.Name != "version one hides its conditions" {
+			r := kstatus.Extended().Compute(obj, now)
+			if r.Status == kstatus.Current && strings.Count(r.Field(), ".") < 2 && c.Name != "version one hides its conditions" {
 				require.Zero(t, testing.AllocsPerRun(10, func() { kstatus.Extended().Compute(obj, now) }), c.Name)
 			}
 		}

@@ -41,7 +41,7 @@ func FuzzAugment(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, obj := range decodings(data) {
-			before := kstatus.ComputeAt(obj, now)
+			before := kstatus.Standard().Compute(obj, now)
 			r := kstatus.Standard().Augment(obj, now)
 			require.Equal(t, before, r)
 			once := object.CopyMap(obj.Object)
@@ -60,8 +60,8 @@ func FuzzAggregate(f *testing.F) {
 	f.Add("NotFound", "NotFound", "NotFound")
 	f.Fuzz(func(t *testing.T, desired, a, b string) {
 		want, x, y := kstatus.Status(desired), kstatus.Status(a), kstatus.Status(b)
-		got := kstatus.Aggregate(want, x, y)
-		require.Equal(t, got, kstatus.Aggregate(want, y, x))
+		got := want.Aggregate(x, y)
+		require.Equal(t, got, want.Aggregate(y, x))
 		require.Contains(t, []kstatus.Status{want, x, y, kstatus.InProgress}, got)
 	})
 }

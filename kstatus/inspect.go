@@ -25,7 +25,7 @@ type Reader interface {
 	List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error)
 }
 
-// pageSize is the number of objects for which a Reader is asked at once.
+// pageSize is the number of objects in one page of a Reader.
 const pageSize = 500
 
 // Inspect is [Rules.Compute] and [Rules.Combine] with the children that the reader finds: the
@@ -46,7 +46,7 @@ func (r *Rules) Inspect(ctx context.Context, reader Reader, obj *unstructured.Un
 	var errs []error
 	if definitions, ok := reader.(DefinitionReader); ok {
 		var err error
-		if own, err = WithDefinition(ctx, definitions, obj, own); err != nil {
+		if own, err = r.lookUpDefinition(ctx, definitions, obj, own, now); err != nil {
 			errs = append(errs, err)
 		}
 	}

@@ -187,6 +187,11 @@ func verdicts() []inspection {
 			others:   []unstructured.Unstructured{late},
 			standard: "InProgress NotBound: PVC is not Bound. phase: Pending",
 		}, {
+			name: "a failed Job names the exit code of a Pod", obj: stored("batch/v1", "Job", "load", "", selects+"status: {startTime: '2026-01-01T00:00:00Z', conditions: [{type: Failed, status: 'True', reason: BackoffLimitExceeded, message: too many}]}"),
+			others:   []unstructured.Unstructured{storedPod("load-x", "Job/load", "", "{phase: Failed, containerStatuses: [{name: app, state: {terminated: {exitCode: 3}}}]}")},
+			standard: "Failed JobFailed: Job Failed. failed: 0/1", children: "load-x",
+			extended: "Failed BackoffLimitExceeded: too many; load-x: Container app exited with code 3",
+		}, {
 			name: "a look-up that fails changes nothing", obj: newSet, down: "Pod",
 			others:   []unstructured.Unstructured{storedPod("b", "ReplicaSet/web-10", "", crashing)},
 			standard: "InProgress LessLabelled: Labelled: 0/2",

@@ -24,7 +24,7 @@ var batch = kindTable{
 var kueueActive = either(falseFails("Active"), needs("Active"), when("Active", "True", Current))
 
 // kueueWorkload is Current once it is admitted and, if Kueue waits for its Pods, these are ready.
-// The job that runs in it has a status of its own.
+// The job that runs in it has its own status.
 func kueueWorkload(o Object) (Result, bool) {
 	if c, ok := o.find("Finished", "True", ""); ok {
 		return workloadFinished(c), true

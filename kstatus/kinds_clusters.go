@@ -173,21 +173,19 @@ func deploymentConfig(o Object) (Result, bool) {
 // olmSubscription is suspended while an upgrade must be approved by hand. It is in progress if
 // nothing is installed yet.
 func olmSubscription(o Object) (Result, bool) {
-	for c := range o.Conditions() {
-		if c.Status != "True" {
-			continue
-		}
-		switch c.Type {
-		case "InstallPlanFailed", "ResolutionFailed", "BundleUnpackFailed", "CatalogSourcesUnhealthy":
+	for _, kind := range [...]string{"InstallPlanFailed", "ResolutionFailed", "BundleUnpackFailed", "CatalogSourcesUnhealthy"} {
+		if c, ok := o.find(kind, "True", ""); ok {
 			return Failed.From(c), true
-		case "InstallPlanPending":
-			if c.Reason == "RequiresApproval" && o.Text("spec", "installPlanApproval") == "Manual" && o.Text("status", "installedCSV") != "" {
-				return Current.From(c).suspended(), true
-			}
-			return InProgress.From(c), true
 		}
 	}
-	return olmState(o)
+	c, pending := o.find("InstallPlanPending", "True", "")
+	switch {
+	case !pending:
+		return olmState(o)
+	case c.Reason == "RequiresApproval" && o.Text("spec", "installPlanApproval") == "Manual" && o.Text("status", "installedCSV") != "":
+		return Current.From(c).suspended(), true
+	}
+	return InProgress.From(c), true
 }
 
 var olmState = phaseTable{
@@ -335,10 +333,10 @@ func configConnectorHealth(o Object) (Result, bool) {
 	return Failed.Because("Unhealthy", "Not healthy").atItem("status", "healthy"), true
 }
 
-var ackTerminal, ackRecoverable = when("ACK.Terminal", "True", Failed), when("ACK.Recoverable", "True", Failed)
+var ackTerminal, ackRecoverable = when("ACK.Terminal", "True", Failed), when("ACK.Recoverable", "True", InProgress)
 
-// ack distinguishes terminal errors, which need a change of the spec, from recoverable ones. An
-// object that is not synced yet is in progress.
+// ack distinguishes terminal errors, which need a change of the spec, from recoverable ones, which
+// the controller tries again (aws-controllers-k8s/runtime, apis/core/v1alpha1/conditions.go). An object that is not synced yet is in progress.
 func ack(o Object) (Result, bool) {
 	if r, ok := ackTerminal(o); ok {
 		r.Terminal = true

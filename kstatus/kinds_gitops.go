@@ -77,7 +77,7 @@ func rolloutWorkload(o Object) (Result, bool) {
 	return inProgress("LatestGenerationNotObserved", m, "status.workloadObservedGeneration"), true
 }
 
-// argoRollout reads the phase. Before version 1.1 there is none, but the counts of a Deployment.
+// argoRollout reads the phase. Before version 1.1, a Rollout has the counts of a Deployment instead.
 func argoRollout(o Object) (Result, bool) {
 	if r, ok := rolloutPhase(o); ok {
 		return r, true
@@ -131,15 +131,11 @@ var application = either(
 )
 
 func applicationSet(o Object) (Result, bool) {
-	for c := range o.Conditions() {
-		switch {
-		case c.Type == "ErrorOccurred" && c.Status == "True":
-			return Failed.From(c), true
-		case c.Type == "RolloutProgressing" && c.Status == "True":
-			return InProgress.From(c), true
-		}
+	if c, ok := o.find("ErrorOccurred", "True", ""); ok {
+		return Failed.From(c), true
 	}
-	return Result{}, false
+	c, ok := o.find("RolloutProgressing", "True", "")
+	return InProgress.From(c), ok
 }
 
 // promoterReady is Failed if Ready is False, which the promoter only writes after an error.

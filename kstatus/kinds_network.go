@@ -4,13 +4,14 @@ import "github.com/stagecraft-go/stagecraft/internal/object"
 
 // network has the rules for Knative, Istio, Gloo, Contour, Gateway API and routes of other APIs.
 var network = kindTable{
-	"*.serving.knative.dev":             readyOrFailed,
-	"*.eventing.knative.dev":            readyOrFailed,
-	"*.messaging.knative.dev":           readyOrFailed,
-	"*.sources.knative.dev":             readyOrFailed,
-	"*.flows.knative.dev":               readyOrFailed,
-	"*.networking.internal.knative.dev": readyOrFailed,
-	"*.operator.knative.dev":            needs("Ready"),
+	"*.serving.knative.dev":              readyOrFailed,
+	"*.eventing.knative.dev":             readyOrFailed,
+	"*.messaging.knative.dev":            readyOrFailed,
+	"*.sources.knative.dev":              readyOrFailed,
+	"*.flows.knative.dev":                readyOrFailed,
+	"*.networking.internal.knative.dev":  readyOrFailed,
+	"*.autoscaling.internal.knative.dev": readyOrFailed,
+	"*.operator.knative.dev":             needs("Ready"),
 	"IstioOperator.install.istio.io": phaseTable{
 		inProgress: "NONE, UPDATING, RECONCILING",
 		current:    "HEALTHY",

@@ -2,6 +2,7 @@ package kstatus
 
 import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
+	"github.com/stagecraft-go/stagecraft/kstatus/internal/words"
 )
 
 // workloads has the rules for KEDA, Flagger, KubeVirt, KServe, Spark, Flink, Numaflow, Tekton and
@@ -34,6 +35,13 @@ var workloads = kindTable{
 		fatal:      "Failed",
 		empty:      InProgress,
 	}.at("status", "phase"), pausedBy("Paused"), needs("Ready")),
+	// kubevirt.io/api/core/v1: VirtualMachineInstanceMigrationPhase. TargetReady is before the migration.
+	"VirtualMachineInstanceMigration.kubevirt.io": phaseTable{
+		inProgress: "Pending, Scheduling, Scheduled, PreparingTarget, TargetReady, Running, WaitingForSync, Synchronizing",
+		current:    "Succeeded",
+		fatal:      "Failed",
+		empty:      InProgress,
+	}.at("status", "phase"),
 	"DataVolume.cdi.kubevirt.io": phaseTable{
 		inProgress: "Pending, PVCBound, ImportScheduled, ImportInProgress, CloneScheduled, " +
 			"CloneInProgress, UploadScheduled, SnapshotForSmartCloneInProgress, " +
@@ -199,13 +207,14 @@ var numaplane = either(
 	phaseTable{inProgress: "Pending", failed: "Failed", empty: InProgress}.at("status", "phase"),
 )
 
-// tekton reads the condition Succeeded, which is final.
+// tekton reads the condition Succeeded, which is final with a completionTime. A False without one is
+// an error that may pass (tektoncd/pipeline, docs/taskruns.md, "Monitoring execution status").
 func tekton(o Object) (Result, bool) {
 	c, ok := o.Condition("Succeeded")
 	switch {
 	case ok && c.Status == "True":
 		return Current.From(c), true
-	case ok && c.Status == "False":
+	case ok && c.Status == "False" && (o.Text("status", "completionTime") != "" || words.OfPhrase(c.Reason) == words.Fatal):
 		return Failed.From(c).terminal(), true
 	case o.Text("spec", "status") == "PipelineRunPending":
 		return suspendedBy("spec", "status"), true

@@ -25,10 +25,10 @@ type Object struct {
 	conditions  []any
 	group, kind string
 	now         time.Time
-	trace       *trace // nil unless an explanation is asked for
+	trace       *trace // nil unless the caller wants an explanation
 
 	unreadable  string // path of the first part of the wrong type on which every verdict rests
-	skipped     int32  // 1 + index of the first condition that cannot be read; 0: none
+	skipped     int32  // see Result.skipped
 	decisive    int32  // 1 + index of the first Reconciling=True or Stalled=True; 0: none
 	waitForJobs bool   // see [Rules.WaitForJobs]
 }
@@ -43,6 +43,11 @@ func (o *Object) read(fields map[string]any, now time.Time) {
 	o.status = o.requiredMap(fields["status"], "status")
 	if o.status != nil {
 		o.readConditions()
+		if v := o.status["observedGeneration"]; v != nil {
+			if _, ok := integer(v); !ok {
+				o.skipped = skippedGeneration
+			}
+		}
 	}
 }
 
@@ -132,7 +137,7 @@ func (o *Object) groupKind() schema.GroupKind { return schema.GroupKind{Group: o
 // [Result].RecheckAfter to say when the object must be computed again.
 func (o *Object) Now() time.Time { return o.now }
 
-// Value returns the value at a path such as "spec", "size", or nil if there is none.
+// Value returns the value at a path such as "spec", "size", or nil.
 func (o *Object) Value(path ...string) any {
 	v, _ := object.Get(o.fields, path...)
 	if o.trace != nil {
@@ -141,7 +146,7 @@ func (o *Object) Value(path ...string) any {
 	return v
 }
 
-// Int returns the integer at the path, or false if there is none.
+// Int returns the integer at the path, or false without one.
 func (o *Object) Int(path ...string) (int64, bool) { return integer(o.Value(path...)) }
 
 // IntOr returns the integer at the path, or the fallback.
@@ -198,7 +203,7 @@ func (o *Object) Conditions() iter.Seq[Condition] {
 	}
 }
 
-// Condition returns the first condition of a type, or false if there is none.
+// Condition returns the first condition of a type, or false without one.
 func (o *Object) Condition(kind string) (Condition, bool) { return o.find(kind, "", "") }
 
 // find returns the first condition with a type, a status and a reason. An empty status or reason
@@ -223,7 +228,7 @@ func (o *Object) findView(kind, status, reason string) (conditionView, bool) {
 	return conditionView{}, false
 }
 
-// fresh returns the first condition of a type, or false if there is none or if it is about an older
+// fresh returns the first condition of a type, or false without one or if it is about an older
 // generation.
 func (o *Object) fresh(kind string) (conditionView, bool) {
 	for _, item := range o.conditions {
@@ -234,10 +239,11 @@ func (o *Object) fresh(kind string) (conditionView, bool) {
 		o.recordCondition(c.kind, c.status)
 		return c, !c.isOutdated(o.generation())
 	}
+	o.recordCondition(kind, "")
 	return conditionView{}, false
 }
 
-// generation returns metadata.generation, 0 if there is none.
+// generation returns metadata.generation, 0 without one.
 func (o *Object) generation() int64 {
 	n, _ := integer(o.metadata["generation"])
 	return n
@@ -292,7 +298,7 @@ func (o *Object) count(field string) int64 {
 	return n
 }
 
-// created returns metadata.creationTimestamp, or the zero time if there is none.
+// created returns metadata.creationTimestamp, or the zero time without one.
 func (o *Object) created() time.Time {
 	s := o.Text("metadata", "creationTimestamp")
 	if s == "" {

@@ -9,18 +9,21 @@ import (
 )
 
 // A Result is a status and the reason for it. It is a comparable value. Its message is formatted
-// only when it is asked for, so that computing a result allocates nothing.
+// only when the caller wants it, so that computing a result allocates nothing.
 type Result struct {
 	Status Status
-	// Reason is one CamelCase word; "" for Current in the standard profile. A reason or phase of the
-	// object is as the object has it, so it may be any text: [Result.String] prints it safely.
+	// Reason is one CamelCase word; "" for Current in the standard profile. The reason of a condition is
+	// as the object has it, so it may be any text: [Result.String] prints it safely. A phase begins with
+	// a capital here.
 	Reason string
 
-	// Suspended: someone paused the object on purpose. The status is Current, and nothing happens
+	// Suspended: someone paused the object intentionally. The status is Current, and nothing happens
 	// until someone resumes it.
 	Suspended bool
 	// Terminal: the object Failed, and the controller will not recover it by trying again.
 	Terminal bool
+	// Basis is what the verdict rests on, 0 for a result that no rule returned.
+	Basis Basis
 	// RecheckAfter is the time after which the verdict can change although the object does not; 0
 	// if it cannot.
 	RecheckAfter time.Duration
@@ -28,10 +31,7 @@ type Result struct {
 	message message
 	path    string // the field that decided
 	item    string // the list element at path (its type or name), or the map field; "": path itself
-	skipped int32  // 1 + index of the first condition that could not be read; 0: none
-
-	// guessed: the verdict rests on a guess whether a status is to come (see WithDefinition).
-	guessed bool
+	skipped int32  // 1 + index of the first condition that could not be read; 0: none; or skippedGeneration
 
 	// conditionText: the condition of this result has the first argument of message for its
 	// message, not the formatted text.
@@ -71,11 +71,19 @@ func elementPath(list, key, value string) string {
 
 func conditionPath(kind string) string { return elementPath("status.conditions", "type", kind) }
 
-// Skipped returns the path of the first condition that could not be read and was therefore ignored,
-// "" if all could be read.
+// skippedGeneration stands for an observedGeneration that is no number.
+const skippedGeneration = -1
+
+const generationPath = "status.observedGeneration"
+
+// Skipped returns the path of what could not be read and was therefore ignored: an
+// observedGeneration that is no number, or else the first such condition; "" if all could be read.
 func (r Result) Skipped() string {
-	if r.skipped == 0 {
+	switch r.skipped {
+	case 0:
 		return ""
+	case skippedGeneration:
+		return generationPath
 	}
 	return indexPath(int(r.skipped - 1))
 }
@@ -116,13 +124,13 @@ func (r Result) atItem(path, item string) Result {
 // onCondition is At for a condition.
 func (r Result) onCondition(kind string) Result { return r.atItem("status.conditions", kind) }
 
-// guess returns the result as one that the definition of the kind may change.
-func (r Result) guess() Result {
-	r.guessed = true
+// on returns the result as one that rests on a basis.
+func (r Result) on(b Basis) Result {
+	r.Basis = b
 	return r
 }
 
-// suspended returns the result as that of an object that someone paused.
+// suspended returns the result like that of an object that someone paused.
 func (r Result) suspended() Result {
 	r.Suspended = true
 	return r

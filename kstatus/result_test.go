@@ -31,7 +31,7 @@ func TestConditionsStandForTheStatus(t *testing.T) {
 }
 
 func TestAMissedDeadlineKeepsTheMessageOfTheController(t *testing.T) {
-	r := kstatus.ComputeAt(parse(t, `{apiVersion: apps/v1, kind: Deployment, status: {conditions: [
+	r := kstatus.Standard().Compute(parse(t, `{apiVersion: apps/v1, kind: Deployment, status: {conditions: [
   {type: Progressing, status: "False", reason: ProgressDeadlineExceeded, message: timed out}]}}`), now)
 	require.Equal(t, "Progress deadline exceeded", r.Message())
 	require.Equal(t, []kstatus.Condition{{Type: "Stalled", Status: "True", Reason: "ProgressDeadlineExceeded", Message: "timed out"}}, r.Conditions())
@@ -66,7 +66,7 @@ func TestTextOfAnObjectIsPrintable(t *testing.T) {
 
 func TestResultsAreComparable(t *testing.T) {
 	pod := measured(t)["Pod crash-looping"]
-	require.True(t, kstatus.ComputeAt(pod, now) == kstatus.ComputeAt(pod, now))
+	require.True(t, kstatus.Standard().Compute(pod, now) == kstatus.Standard().Compute(pod, now))
 	require.Equal(t, "spec.size", kstatus.InProgress.Because("Small", "too small").At("spec.size").Field())
 }
 
@@ -83,7 +83,7 @@ func TestAggregate(t *testing.T) {
 		"a failure is worse than unknown": {kstatus.Current, []kstatus.Status{kstatus.Unknown, kstatus.Failed}, kstatus.Failed},
 	}
 	for name, c := range cases {
-		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, kstatus.Aggregate(c.desired, c.of...)) })
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, c.desired.Aggregate(c.of...)) })
 	}
 }
 

@@ -25,13 +25,15 @@ type Rule func(Object) (Result, bool)
 //
 // Rules are immutable and safe for concurrent use.
 type Rules struct {
-	before      []step        // tried only if [Object.needsGeneralRules]
-	given       []table       // of With, those of the last call first
-	table                     // of the profile
-	standard    bool          // upstream's rules for built-in kinds follow those of table.kinds
-	after       []step        // tried last
-	waitForJobs bool          // a running Job is InProgress
-	noWait      bool          // see [Rules.HonorNoWait]
+	before      []step  // tried only if [Object.needsGeneralRules]
+	given       []table // of With, those of the last call first
+	table               // of the profile
+	standard    bool    // upstream's rules for built-in kinds follow those of table.kinds
+	after       []step  // tried last
+	waitForJobs bool    // a running Job is InProgress
+	noWait      bool    // see [Rules.HonorNoWait]
+	definitions map[schema.GroupVersionKind]*definition
+	distinct    bool          // of several conditions of one type, the worst counts; upstream takes the first
 	combine     combineFailed // how children change the verdict on their owner
 }
 
@@ -44,11 +46,12 @@ type table struct {
 
 // A step is a rule with the name under which explanations show it.
 type step struct {
-	name string
-	rule Rule
+	name  string
+	rule  Rule
+	basis Basis // of a verdict that does not name its own
 }
 
-// kindRules are rules by kind, those that are tried first first.
+// kindRules are rules by kind, the ones that are tried first first.
 type kindRules map[schema.GroupKind][]step
 
 // suffixRules are rules by the ending of the group, such as ".example.com". Their keys have an
@@ -85,18 +88,23 @@ func (r *Rules) With(rules map[schema.GroupKind]Rule) *Rules {
 	return &out
 }
 
-// extendedBy returns a profile whose table has further rules, tried first among those that are
+// extendedBy returns a profile whose table has further rules, tried first among the ones that are
 // equally specific.
 func (r *Rules) extendedBy(rules map[schema.GroupKind]Rule) *Rules {
 	out := *r
-	out.table = newTable()
-	maps.Copy(out.kinds, r.kinds)
-	maps.Copy(out.groups, r.groups)
-	for suffix, kinds := range r.suffixes {
-		out.suffixes[suffix] = maps.Clone(kinds)
-	}
+	out.table = r.table.clone()
 	out.addAll(rules)
 	return &out
+}
+
+func (t *table) clone() table {
+	out := newTable()
+	maps.Copy(out.kinds, t.kinds)
+	maps.Copy(out.groups, t.groups)
+	for suffix, kinds := range t.suffixes {
+		out.suffixes[suffix] = maps.Clone(kinds)
+	}
+	return out
 }
 
 func newTable() table {
@@ -106,7 +114,7 @@ func newTable() table {
 func (t *table) addAll(rules map[schema.GroupKind]Rule) {
 	for kind, rule := range rules {
 		if rule != nil {
-			t.add(kind, step{name: kind.String(), rule: rule})
+			t.add(kind, step{kind.String(), rule, BasisKind})
 		}
 	}
 }
@@ -147,13 +155,34 @@ func (r *Rules) Compute(obj *unstructured.Unstructured, now time.Time) (result R
 	if obj == nil || obj.Object == nil {
 		return Unknown.Because("NoObject", "There is no object")
 	}
-	o := Object{waitForJobs: r.waitForJobs}
-	o.read(obj.Object, now)
+	var o Object
+	r.read(&o, obj.Object, now)
 	if !r.decide(&o, &result) {
-		result = current
+		result = nothingSaid
 	}
-	result.skipped = o.skipped
+	if d := r.definitionOf(&o); d != nil {
+		d.refine(&o, &result)
+	}
+	result.note(&o)
 	return result
+}
+
+// read fills a zero Object for these rules.
+func (r *Rules) read(o *Object, fields map[string]any, now time.Time) {
+	o.waitForJobs = r.waitForJobs
+	o.read(fields, now)
+	if r.distinct {
+		o.dropDuplicates()
+	}
+}
+
+// note stores what could not be read. If that is the observedGeneration, no one knows which spec the
+// status is about.
+func (r *Result) note(o *Object) {
+	r.skipped = o.skipped
+	if o.skipped == skippedGeneration && r.Basis > BasisWords {
+		r.Basis = BasisWords
+	}
 }
 
 // decide stores the verdict of the first rule that has an opinion. It does not return the verdict
@@ -174,6 +203,7 @@ func (r *Rules) decide(o *Object, verdict *Result) (decided bool) {
 		return true
 	}
 	if r.standard && standardRule(o, verdict) {
+		verdict.Basis = BasisKind
 		return true
 	}
 	for steps := range r.wildcards(o) {
@@ -201,6 +231,7 @@ func firstOpinion(steps []step, o *Object, verdict *Result) (decided bool) {
 	for i := range steps {
 		if result, ok := steps[i].rule(*o); ok {
 			*verdict = result
+			verdict.restOn(steps[i].basis)
 			return true
 		}
 	}
@@ -243,7 +274,7 @@ func (r *Rules) steps(o *Object) []step {
 		steps = append(steps, step{o.groupKind().String(), func(o Object) (r Result, ok bool) {
 			ok = standardRule(&o, &r)
 			return r, ok
-		}})
+		}, BasisKind})
 	}
 	for wildcard := range r.wildcards(o) {
 		steps = append(steps, wildcard...)

@@ -74,7 +74,7 @@ func TestWhatARuleHasNoOpinionOnLeavesNothing(t *testing.T) {
 	}
 	rules := kstatus.Standard().With(map[schema.GroupKind]kstatus.Rule{{Group: "apps", Kind: "Deployment"}: half, {Kind: "Pod"}: half})
 	for name, obj := range measured(t) {
-		require.Equal(t, kstatus.ComputeAt(obj, now), rules.Compute(obj, now), name)
+		require.Equal(t, kstatus.Standard().Compute(obj, now), rules.Compute(obj, now), name)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestWithLeavesTheOriginalAlone(t *testing.T) {
 	require.Equal(t, "Resource is current", first.Compute(objectOf("y/v1", "Y"), now).Message())
 }
 
-// TestNoRuleHidesWhatHoldsForEverything: an eager rule is asked last.
+// TestNoRuleHidesWhatHoldsForEverything: an eager rule comes last.
 func TestNoRuleHidesWhatHoldsForEverything(t *testing.T) {
 	eager := func(kstatus.Object) (kstatus.Result, bool) { return kstatus.Current.Because("", "fine"), true }
 	profiles := map[string]*kstatus.Rules{"standard": kstatus.Standard(), "extended": kstatus.Extended()}

@@ -7,17 +7,20 @@ var standard = &Rules{before: standardBefore, standard: true, after: standardAft
 
 // standardBefore are the general rules that come before those for the kind.
 var standardBefore = []step{
-	{"deletion", deletion},
-	{"generation", generation},
-	{"readable", readable},
-	{"standard conditions", decisiveCondition},
+	{"deletion", deletion, BasisConvention},
+	{"generation", generation, BasisConvention},
+	{"readable", readable, BasisConvention},
+	{"standard conditions", decisiveCondition, BasisConvention},
 }
 
-// standardAfter are those that come after them.
-var standardAfter = []step{{"Ready condition", readyCondition}}
+// standardAfter are the ones that come after them.
+var standardAfter = []step{{"Ready condition", readyCondition, BasisConvention}}
 
 // current is the verdict if no rule has an opinion.
 var current = Current.Because("", "Resource is current")
+
+// nothingSaid is the verdict of the standard profile if no rule has an opinion.
+var nothingSaid = current.on(BasisGuess)
 
 func deletion(o Object) (Result, bool) {
 	if v := o.Value("metadata", "deletionTimestamp"); v == nil || v == "" {

@@ -61,7 +61,7 @@ func runningPod(o *Object) Result {
 }
 
 // crashLooping returns the names of the containers that wait in CrashLoopBackOff, joined by commas,
-// or false if there are none.
+// or false without any.
 func crashLooping(o *Object) (names string, some bool) {
 	for _, item := range o.List("status", "containerStatuses") {
 		container, _ := object.ToMap(item)

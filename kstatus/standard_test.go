@@ -22,7 +22,7 @@ func TestNoVerdictAllocates(t *testing.T) {
 		for _, c := range archive.Files {
 			obj := parse(t, string(c.Data))
 			if c.Name != "all containers in a crash loop are named" {
-				require.Zero(t, testing.AllocsPerRun(10, func() { kstatus.ComputeAt(obj, now) }), c.Name)
+				require.Zero(t, testing.AllocsPerRun(10, func() { kstatus.Standard().Compute(obj, now) }), c.Name)
 			}
 		}
 	}

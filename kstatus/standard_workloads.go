@@ -58,7 +58,7 @@ func (o *Object) hasProgressDeadline() bool {
 	return limited && deadline != math.MaxInt32
 }
 
-// deadlineExceeded has a text of its own, and keeps the controller's message for the condition.
+// deadlineExceeded has its own text, and keeps the controller's message for the condition.
 func deadlineExceeded(c Condition) Result {
 	r := Failed.From(c)
 	r.message, r.conditionText = withWords("Progress deadline exceeded", c.Message), true

@@ -35,10 +35,10 @@ func (s Status) because(reason string, m message) Result {
 	return Result{Status: s, Reason: reason, message: m}
 }
 
-// Aggregate returns the status of several objects that shall all reach the desired status: Failed
-// if one failed, else Unknown if one is unknown, else the desired status if all have it, else
+// Aggregate returns the status of several objects that shall all reach this, the desired status:
+// Failed if one failed, else Unknown if one is unknown, else the desired status if all have it, else
 // InProgress. Without objects it is the desired status.
-func Aggregate(desired Status, statuses ...Status) Status {
+func (desired Status) Aggregate(statuses ...Status) Status {
 	for _, s := range []Status{Failed, Unknown} {
 		if slices.Contains(statuses, s) {
 			return s

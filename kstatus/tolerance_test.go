@@ -37,9 +37,9 @@ func TestTolerance(t *testing.T) {
 		},
 		"generation": {
 			{widget(fields{"generation": nil}, fields{"observedGeneration": int64(1)}), "Current: Resource is current"},
-			{widget(fields{"generation": int64(1)}, fields{"observedGeneration": "f00"}), "Current: Resource is current"},
-			{widget(fields{"generation": int64(1)}, fields{"observedGeneration": 0.5}), "Current: Resource is current"},
-			{widget(fields{"generation": fields{}}, fields{"observedGeneration": fields{}}), "Current: Resource is current"},
+			{widget(fields{"generation": int64(1)}, fields{"observedGeneration": "f00"}), "Current: Resource is current skipped status.observedGeneration"},
+			{widget(fields{"generation": int64(1)}, fields{"observedGeneration": 0.5}), "Current: Resource is current skipped status.observedGeneration"},
+			{widget(fields{"generation": fields{}}, fields{"observedGeneration": fields{}}), "Current: Resource is current skipped status.observedGeneration"},
 		},
 		"null":     {{widget(fields{"deletionTimestamp": nil}, nil), "Current: Resource is current"}},
 		"deletion": {{widget(fields{"deletionTimestamp": 7}, nil), "Terminating: Resource scheduled for deletion (metadata.deletionTimestamp)"}},
@@ -69,7 +69,7 @@ func TestTolerance(t *testing.T) {
 	for name, rows := range cases {
 		t.Run(name, func(t *testing.T) {
 			for _, c := range rows {
-				require.Equal(t, c.want, verdict(kstatus.ComputeAt(&unstructured.Unstructured{Object: c.object}, now)))
+				require.Equal(t, c.want, verdict(kstatus.Standard().Compute(&unstructured.Unstructured{Object: c.object}, now)))
 			}
 		})
 	}
@@ -79,5 +79,5 @@ func TestTolerance(t *testing.T) {
 func TestOtherGoTypesAreRead(t *testing.T) {
 	obj := fields{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": map[string]string{"name": "x"},
 		"status": fields{"conditions": []map[string]any{{"type": "Ready", "status": "True"}}}}
-	require.Equal(t, "Current: Resource is Ready", kstatus.Compute(&unstructured.Unstructured{Object: obj}).String())
+	require.Equal(t, "Current: Resource is Ready", kstatus.Standard().Compute(&unstructured.Unstructured{Object: obj}, now).String())
 }

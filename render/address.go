@@ -11,7 +11,7 @@ func kind(obj map[string]any) string {
 	return s
 }
 
-// nodeIPs are the preferred address of a Node and the first of the other family.
+// nodeIPs returns the preferred address of a Node and the first address of the other IP family.
 func nodeIPs(obj map[string]any) []string {
 	var list []string
 	var family int
@@ -30,7 +30,7 @@ func nodeIPs(obj map[string]any) []string {
 	return list
 }
 
-// podCIDRs are spec.podCIDRs, or else spec.podCIDR; what is not a CIDR is left out.
+// podCIDRs returns spec.podCIDRs, or else spec.podCIDR, without invalid CIDRs.
 func podCIDRs(obj map[string]any) []netip.Prefix {
 	texts, _ := object.Strings(obj, "spec", "podCIDRs")
 	if one, _ := object.String(obj, "spec", "podCIDR"); len(texts) == 0 {
@@ -44,7 +44,7 @@ func podCIDRs(obj map[string]any) []netip.Prefix {
 	return masked(list)
 }
 
-// podIPs are those of status.podIPs, or else status.podIP, without what is no address.
+// podIPs returns status.podIPs, or else status.podIP, without invalid addresses.
 func podIPs(obj map[string]any) []string {
 	status, _ := object.Map(obj, "status")
 	list, _ := object.Slice(status, "podIPs")
@@ -73,7 +73,7 @@ func masked(prefixes []netip.Prefix) []netip.Prefix {
 	return list
 }
 
-// address reads one; it is not valid if the text is none.
+// address parses an address. The result is not valid if the text is not an address.
 func address(ip string) netip.Addr {
 	addr, _ := netip.ParseAddr(ip)
 	return addr.Unmap().WithZone("")

@@ -7,8 +7,8 @@ import (
 )
 
 // call compiles a call of a function with operands. A piped value is its last argument, but
-// computed before all others. The arguments are on the stack of the state: a slice of their own
-// would be allocated.
+// computed before all others. The arguments are on the stack of the state, because a separate slice
+// would be an allocation.
 func (c *compiler) call(name string, operands []parse.Node, piped expression) expression {
 	var args []expression
 	for _, n := range operands {
@@ -40,8 +40,9 @@ func (c *compiler) call(name string, operands []parse.Node, piped expression) ex
 	}
 }
 
-// choice is or, the first argument that is true, or and, the first that is not; or else the last. A
-// piped argument is the last, but computed before all others.
+// choice compiles the functions or and and. or returns the first argument that is true, and returns
+// the first that is false; without such an argument both return the last. A piped argument is the
+// last, but is computed before all others.
 func (c *compiler) choice(wanted bool, args []expression, piped expression) expression {
 	c.unknown = c.unknown || len(args) == 0
 	return func(s *state) (v any) {
@@ -61,19 +62,19 @@ func (c *compiler) choice(wanted bool, args []expression, piped expression) expr
 	}
 }
 
-// function finds a native, or else calls the function by reflection.
+// function returns a call of the native function, or a call by reflection.
 func (c *compiler) function(name string, count int) func(s *state, args []any) any {
 	_, user := c.template.options.Funcs[name]
 	if native, ok := natives[name]; ok && !user {
 		c.unknown = c.unknown || count < native.min || count > native.max
 		return native.call
 	}
-	// The builtins of text/template that are no natives cannot be called from outside.
+	// Builtins of text/template that have no native version cannot be called from outside.
 	c.unknown = c.unknown || c.template.function(&state{options: &c.template.options}, name) == nil
 	return func(s *state, args []any) any { return apply(s.function(name), args) }
 }
 
-// function is one that is called by reflection, bound to this state.
+// function returns a function that is called by reflection, bound to this state.
 func (s *state) function(name string) reflect.Value {
 	f, ok := s.functions[name]
 	if !ok {

@@ -8,19 +8,19 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// A definition is the whole text or a {{define}} of it, as closures. That of the whole text is the
-// program of a template. It does the same as text/template without looking up every field and
-// function by reflection.
+// A definition is the whole text of a template, or a {{define}} in it, compiled to closures. The
+// definition of the whole text is the program of the template. It does the same as text/template,
+// but does not look up every field and function by reflection.
 //
-// The compiler knows only the usual: if, with, range, break, continue, variables, template calls,
-// and pipelines of fields, literals and functions, over JSON values. A template with anything else
-// has no program. And where a program meets a value of which it is not certain what text/template
-// would do, errors included, it gives up: then the rendering begins anew, with text/template. So
-// texts, errors with their places and the steps that are left are always those of text/template;
-// FuzzProgram holds that.
+// The compiler knows if, with, range, break, continue, variables, template calls, and pipelines of
+// fields, literals and functions, over JSON values. A template with anything else has no program. A
+// program gives up if text/template might treat a value in another way, or might return an error.
+// Then text/template renders the template from the beginning. So the text, the errors with their
+// places, and the remaining steps are always the same as with text/template. FuzzProgram checks
+// this.
 type definition struct {
 	body  action
-	slots int // how long its frame is
+	slots int // the length of its frame
 }
 
 // An action is a node of the parse tree, or a list of them: it writes, and sets variables.
@@ -38,7 +38,7 @@ const (
 // maxDepth of template calls, beyond which text/template does them.
 const maxDepth = 1000
 
-// call executes a definition with variables of its own.
+// call executes a definition with new variables.
 func (s *state) call(d *definition, dot any) {
 	if s.depth++; s.depth > maxDepth {
 		giveUp()
@@ -51,15 +51,15 @@ func (s *state) call(d *definition, dot any) {
 	s.depth--
 }
 
-// A compiler makes the program of a template whose counters are in place.
+// A compiler makes the program of a template that already has its counters.
 type compiler struct {
 	template    *Template
 	trees       map[string]*parse.Tree
 	definitions map[string]*definition
 	unknown     bool // the template has something that programs do not have
 
-	scope scope // of the node at hand
-	slots int   // of its definition so far
+	scope scope // of the present node
+	slots int   // of the present definition so far
 }
 
 // compile returns nil for a template that has no program.
@@ -214,7 +214,8 @@ func (c *compiler) loop(n *parse.RangeNode) action {
 	}
 }
 
-// elements are what a range goes through; the keys are nil if they are just numbers.
+// elements returns the keys and values of a range. The keys are nil if they are the numbers 0, 1,
+// 2.
 func elements(over any) (keys []string, values []any) {
 	switch over := over.(type) {
 	case nil:

@@ -8,14 +8,14 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/regexcost"
 )
 
-// costFunc is what a call is going to need in steps, beyond its arguments and results. It is a
-// float64 because that cannot overflow.
+// costFunc returns the steps that a call will need, in addition to its arguments and results. It is
+// a float64 because that cannot overflow.
 type costFunc func(in []reflect.Value) float64
 
-// statesPerStep is how many states of a regular expression are looked at in a step.
+// statesPerStep is the number of states of a regular expression that cost one step.
 const statesPerStep = 32
 
-// costs are those of functions that can make or do much out of little.
+// costs has the functions whose results or work can be much larger than their arguments.
 var costs = map[string]costFunc{
 	"until":     func(in []reflect.Value) float64 { return math.Abs(argument(in[0])) },
 	"untilStep": func(in []reflect.Value) float64 { return span(argument(in[0]), argument(in[2]), argument(in[1])) },
@@ -47,7 +47,7 @@ func bytes(n float64) float64 { return max(n, 0) / bytesPerStep }
 
 func argument(v reflect.Value) float64 { return float64(v.Int()) }
 
-// length is that of a string, a list or what an interface holds of them; 1 for everything else.
+// length is the length of a string or a list, also within an interface; 1 for everything else.
 func length(v reflect.Value) float64 {
 	if v.Kind() == reflect.Interface {
 		v = v.Elem()
@@ -65,7 +65,7 @@ func productCost(in []reflect.Value) float64 { return length(in[0]) * length(in[
 
 func quadraticCost(in []reflect.Value) float64 { return length(in[0]) * length(in[0]) / 16 }
 
-// span is how many steps lead from start to stop.
+// span returns the number of steps from start to stop.
 func span(start, step, stop float64) float64 {
 	if step == 0 {
 		return 0
@@ -92,10 +92,11 @@ func pieces(sep, s reflect.Value) float64 {
 	return 1 + float64(strings.Count(s.String(), sep.String()))
 }
 
-// matchCost is that of one search: the states of the expression for every byte, after compiling it.
+// matchCost is the cost of one search: the states of the expression for every byte, after compiling
+// it.
 func matchCost(in []reflect.Value) float64 { return searchCost(in, 1) }
 
-// scanCost is that of many searches, each of which may look at all that follows.
+// scanCost is the cost of many searches. Each search may look at the whole rest of the text.
 func scanCost(in []reflect.Value) float64 { return searchCost(in, 1+length(in[1])/4) }
 
 func searchCost(in []reflect.Value, searches float64) float64 {
@@ -111,8 +112,9 @@ func rewriteCost(in []reflect.Value) float64 {
 // widest is the largest width and precision that fmt accepts.
 const widest = 1e6
 
-// formatCost is what a format can make beyond its arguments of the given weight: the widths in it,
-// those given as arguments, and arguments printed again by index.
+// formatCost returns the largest output of a format in addition to its arguments of the given
+// weight: the widths in the format, the widths given as arguments, and arguments printed again by
+// index.
 func formatCost(format string, args []any, weight float64) float64 {
 	size := widths(format)
 	if strings.Contains(format, "*") {

@@ -5,18 +5,18 @@ import (
 	"text/template/parse"
 )
 
-// Names of the functions that count. A template cannot name them: they stand in no table of
-// functions.
+// Names of the functions that count. A template cannot name them, because no table of functions
+// lists them.
 const (
 	callFunc  = "call_"  // in front of a template call
-	rangeFunc = "range_" // at the end of what a loop is over
-	weighFunc = "weigh_" // around what a builtin reads as a whole, and at the end of actions in templates that mutate
+	rangeFunc = "range_" // at the end of the range of a loop
+	weighFunc = "weigh_" // around arguments that a builtin reads as a whole, and at the end of actions in templates that mutate
 )
 
 // unnamed takes these names out of the text of a node.
 var unnamed = strings.NewReplacer("<"+rangeFunc+">: ", "", "<"+weighFunc+">: ", "", " | "+rangeFunc, "", " | "+weighFunc, "", weighFunc+" ", "")
 
-// readers are the builtins that read arguments as a whole, and from where on.
+// readers are the builtins that read whole arguments, with the index of the first such argument.
 var readers = map[string]int{"eq": 1, "ne": 1, "lt": 1, "le": 1, "gt": 1, "ge": 1, "index": 2}
 
 // walk visits the nodes of a tree that may hold others or name a function, those within a node
@@ -61,9 +61,9 @@ func walkBranch(b *parse.BranchNode, visit func(parse.Node)) {
 	walk(b.ElseList, visit)
 }
 
-// count puts a counter into every loop, in front of every template call, and around what builtins
-// read: what else a template has ends by itself. If values can change under their names, what is
-// printed is weighed too.
+// count puts a counter into every loop, in front of every template call, and around the arguments
+// of builtins. Everything else in a template ends by itself. If the template can change values, the
+// printed values are also weighed.
 func count(tree *parse.Tree, mutates bool) {
 	walk(tree.Root, func(n parse.Node) {
 		switch n := n.(type) {
@@ -93,8 +93,7 @@ func countCalls(nodes []parse.Node) []parse.Node {
 	return out
 }
 
-// weighReads weighs what the readers among the commands get, as arguments and from the command
-// before.
+// weighReads weighs what readers get, as arguments and from the previous command of the pipeline.
 func weighReads(cmds []*parse.CommandNode) []*parse.CommandNode {
 	var out []*parse.CommandNode
 	for i, cmd := range cmds {
@@ -114,7 +113,7 @@ func weighReads(cmds []*parse.CommandNode) []*parse.CommandNode {
 	return out
 }
 
-// weighed leaves literals alone that weigh next to nothing.
+// weighed does not weigh literals, which cost almost nothing.
 func weighed(arg parse.Node) parse.Node {
 	switch n := arg.(type) {
 	case *parse.NumberNode, *parse.BoolNode, *parse.NilNode:

@@ -3,9 +3,9 @@
 //
 // # Terminology
 //
-// A [Template] is compiled text. A rendering is one execution of it over an [Input]. An [Env]
-// answers what a template asks about its surroundings: the addresses of nodes and pods. A [Network]
-// is an Env that hands out addresses.
+// A [Template] is compiled text. A rendering is one execution of a Template with an [Input]. An
+// [Env] gives a template the addresses of nodes and pods. A [Network] is an Env that hands out
+// addresses.
 //
 // # Usage
 //
@@ -20,32 +20,37 @@
 //
 // # Functions
 //
-// The functions of text/template; those of kwok (Quote, Now, StartTime, YAML, Version,
-// NodeConditions, NodeIP, NodeName, NodePort, NodeIPWith, NodeIPsWith, PodIP, PodIPWith,
-// PodIPsWith), in every template whatever its kind; and those of sprig that compute on their
-// arguments alone. Left out of sprig: env, expandenv, getHostByName, and what makes or uses keys,
-// certificates and passwords. Those of sprig that read the clock, chance or the zone of the machine
-// read Input.Now, Input.Seed and UTC instead; zone names are looked up in the time zone database.
+// A template can call:
+//
+//   - the functions of text/template
+//   - the functions of kwok, in templates for every kind: Quote, Now, StartTime, YAML, Version,
+//     NodeConditions, NodeIP, NodeName, NodePort, NodeIPWith, NodeIPsWith, PodIP, PodIPWith,
+//     PodIPsWith
+//   - the functions of sprig, except env, expandenv, getHostByName, and functions that make or use
+//     keys, certificates and passwords
+//
+// Functions of sprig that read the clock, random numbers or the time zone of the machine read
+// Input.Now, Input.Seed and UTC instead. Zone names are looked up in the time zone database.
 //
 // # Determinism
 //
-// The same template, options and input give the same text, byte for byte, given an Env that does
-// so; keys and values of maps come in the order of the keys. The object is never modified: a
+// The same template, options and input give the same text, byte for byte, if the Env gives the same
+// addresses. Keys and values of maps come in the order of the keys. The object is never modified: a
 // template that uses set, unset or merge works on a copy.
 //
 // # Limits
 //
-// A rendering ends after Options.Steps units of work and never holds much more memory than a small
-// multiple of them and of Options.Output. Funcs of the user are not counted.
+// A rendering ends after Options.Steps units of work. Its memory is at most about a small multiple
+// of Options.Steps and Options.Output. Options.Funcs are not counted.
 //
 // # How it works
 //
 // Compile parses the text with text/template's parser and puts counters into the tree
-// (counters.go). The compiler makes closures of the tree: its actions (compile.go), pipelines
-// (pipeline.go) and calls of functions (call.go, native.go). A rendering runs these closures. Where
-// they are not certain what text/template would do, they give up, and text/template executes the
-// same tree from the beginning (state.go): it is the reference, and the only one that makes errors.
-// Value then reads the text with internal/position.
+// (counters.go). The compiler turns the tree into closures for its actions (compile.go), pipelines
+// (pipeline.go) and function calls (call.go, native.go). A rendering runs these closures. The
+// closures give up if text/template might behave in another way. Then text/template executes the
+// same tree from the beginning (state.go). text/template is the reference, and only it returns
+// errors. Value then reads the text with internal/position.
 //
 // # Concurrency
 //

@@ -7,30 +7,30 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// Env answers what templates ask about the surroundings of an object. An Env must be safe for
-// concurrent use if the renderings that share it are concurrent. Nobody changes the lists that it
-// returns. [Network] is one.
+// Env gives templates the addresses of nodes and pods. An Env must be safe for concurrent use if
+// the renderings that share it are concurrent. Renderings do not change the lists that an Env
+// returns. [Network] is an Env.
 type Env interface {
-	// Node is the node of that name, and the simulator's own for "". A node that is not known has
+	// Node returns the node with the name, or the simulator's own node for "". An unknown node has
 	// the simulator's addresses.
 	Node(name string) Node
-	// PodIPs are the addresses of a pod, first the one that is its podIP; the same pod has the
-	// same.
+	// PodIPs returns the addresses of a pod; the first one is its podIP. Each call for the same pod
+	// returns the same addresses.
 	PodIPs(p Pod) ([]string, error)
 }
 
-// Node is what templates read of a node.
+// Node has the fields of a node that templates read.
 type Node struct {
 	Name string
-	IPs  []string // first the one that NodeIP returns
+	IPs  []string // NodeIP returns the first
 	Port int      // of the kubelet; 0 if it has none
 }
 
 // Pod is the pod that an address is for.
 type Pod struct {
 	Node                 string // name of its node
-	HostNetwork          bool   // its addresses are those of the node
-	UID, Name, Namespace string // it is the same pod if the UID is, or the other two where there is none
+	HostNetwork          bool   // the Pod has the addresses of its node
+	UID, Name, Namespace string // two Pods are the same if their UIDs are equal; without UIDs, if namespace and name are
 }
 
 // podOf reads the pod that is rendered.
@@ -46,7 +46,7 @@ func podOf(obj map[string]any) Pod {
 	return p
 }
 
-// key tells pods apart. No UID has a slash in it.
+// key identifies a pod. No UID contains a slash.
 func (p Pod) key() string {
 	if p.UID != "" {
 		return p.UID

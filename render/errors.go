@@ -9,11 +9,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/position"
 )
 
-// ErrLimit is what errors.Is finds in the error of a rendering that exceeded Options.Steps or
-// Options.Output, or that called a function whose cost exceeds the steps that are left.
+// ErrLimit is wrapped by the error of a rendering that exceeds Options.Steps or Options.Output, or
+// that calls a function whose cost exceeds the remaining steps.
 var ErrLimit = errors.New("limit exceeded")
 
-// Error is a fault of a template, found by Compile or by a rendering, which it ended.
+// Error is a fault of a template. Compile found it, or it ended a rendering.
 type Error struct {
 	// Offset is the byte of the fault in the text of the template, or -1 if the fault has no single
 	// place.
@@ -53,7 +53,7 @@ type reworded struct {
 func (e *reworded) Error() string { return e.text }
 func (e *reworded) Unwrap() error { return e.err }
 
-// limitError says which limit a rendering went over; errors.Is(err, ErrLimit) holds.
+// limitError says which limit a rendering exceeded; errors.Is(err, ErrLimit) is true.
 type limitError struct {
 	limit int
 	unit  string
@@ -90,7 +90,7 @@ func shorten(err error) error {
 	return &reworded{text: unnamed.Replace("<" + text), err: err}
 }
 
-// yamlError quotes the faulty line of the rendered text, which the user does not see otherwise.
+// yamlError quotes the faulty line of the rendered text, because the user sees only the template.
 func (t *Template) yamlError(text string, err error) error {
 	var syntax *position.YAMLError
 	switch {
@@ -107,8 +107,7 @@ func leadingSpace(text string) int {
 	return len(text) - len(strings.TrimLeft(text, " \t\r\n\v\f\u0085\u00a0"))
 }
 
-// offsetOf is the byte at line, from 1, and column, from 0; the end of text if there is no such
-// line.
+// offsetOf is the byte at line, from 1, and column, from 0; for a missing line, the end of text.
 func offsetOf(text string, line, column int) int {
 	offset := 0
 	for ; line > 1; line-- {

@@ -54,11 +54,10 @@ func (t *Template) function(s *state, name string) any {
 	return nil
 }
 
-// builtins are the functions of text/template whose results are never larger than what they are
-// given.
+// builtins are the functions of text/template whose results are never larger than their arguments.
 var builtins = names(`and call eq ge gt index le len lt ne not or`)
 
-// quote makes a JSON string: of a string itself, of other values their JSON text.
+// quote makes a JSON string of a string, or of the JSON text of another value.
 func (s *state) quote(v any) string {
 	s.weigh(v, 0)
 	if text, ok := v.(string); ok && object.IsPlain(text) {
@@ -74,8 +73,8 @@ func (s *state) quote(v any) string {
 	return strconv.Quote(string(data))
 }
 
-// yaml writes v as YAML. One indent above 0 puts every line, with a line break in front, below so
-// many levels of two spaces; any other number of indents leaves it at none.
+// yaml writes v as YAML. One indent n above 0 puts a line break in front and indents every line by
+// 2n spaces. Any other number of indents does not indent the lines.
 func (s *state) yaml(v any, indent ...any) (string, error) {
 	s.weigh(v, 0)
 	data, err := marshalYAML(v)
@@ -122,7 +121,7 @@ func condition(kind, status, reason, message string) map[string]any {
 	}
 }
 
-// nodeConditions are the template's own: it may change them.
+// nodeConditions returns a copy, which the template may change.
 func (s *state) nodeConditions() []any {
 	s.spend(float64(len(conditions)))
 	var list []any
@@ -146,12 +145,12 @@ func (s *state) podIPWith(node string, hostNetwork bool, uid, name, namespace st
 	return first(s.podIPs(Pod{node, hostNetwork, uid, name, namespace}))
 }
 
-// podIPsWith is a list of the template's own, which sortAlpha sorts in place.
+// podIPsWith returns a copy, because sortAlpha sorts a list in place.
 func (s *state) podIPsWith(node string, hostNetwork bool, uid, name, namespace string) []string {
 	return slices.Clone(s.podIPs(Pod{node, hostNetwork, uid, name, namespace}))
 }
 
-// podIPs takes a pod without a name for the one that is rendered.
+// podIPs treats a pod without a name as the rendered pod.
 func (s *state) podIPs(p Pod) []string {
 	if p.UID == "" && p.Name == "" {
 		self := podOf(s.in.Object)

@@ -5,12 +5,13 @@ import (
 	"net/netip"
 )
 
-// pool hands out the addresses of one prefix in order, and again only after they were released.
+// pool hands out the addresses of one prefix in order. It hands out an address again only after its
+// release.
 type pool struct {
 	prefix netip.Prefix
-	next   netip.Addr // the first that was never reached; outside the prefix behind its last
+	next   netip.Addr // the first address that was never handed out; outside the prefix after its last address
 	free   []netip.Addr
-	listed map[netip.Addr]bool // stands in free, where it may be in use again
+	listed map[netip.Addr]bool // the addresses in free; some may be in use again
 }
 
 func newPool(prefix netip.Prefix) *pool {
@@ -27,8 +28,8 @@ func (p *pool) usable(addr netip.Addr) bool {
 	return addr != p.prefix.Addr() && (addr.Is6() || p.prefix.Contains(addr.Next()))
 }
 
-// take finds an address that nobody holds: the one released last, else the next never used. Pools
-// share held, because their prefixes may overlap.
+// take finds an address that no pod has: the last released address, or else the next unused one.
+// Pools share the map held, because their prefixes may overlap.
 func (p *pool) take(held map[netip.Addr]int) (netip.Addr, error) {
 	for n := len(p.free); n > 0; n = len(p.free) {
 		addr := p.free[n-1]
@@ -48,8 +49,8 @@ func (p *pool) take(held map[netip.Addr]int) (netip.Addr, error) {
 	return netip.Addr{}, fmt.Errorf("no address left in %v", p.prefix)
 }
 
-// release puts an address of the prefix that nobody holds any more on the free list, unless take is
-// going to reach it anyway.
+// release puts an unused address of the prefix on the free list, unless take will reach the address
+// anyway.
 func (p *pool) release(addr netip.Addr) {
 	reached := !p.prefix.Contains(p.next) || addr.Less(p.next)
 	if reached && p.usable(addr) && !p.listed[addr] {

@@ -11,8 +11,8 @@ import (
 	goyaml "go.yaml.in/yaml/v2"
 )
 
-// marshalYAML is Marshal of sigs.k8s.io/yaml, which goes by JSON, but gives the same text for the
-// same value every time: see [compareKeys].
+// marshalYAML is like Marshal of sigs.k8s.io/yaml, which converts to JSON first. However, it gives
+// the same text for the same value every time: see [compareKeys].
 func marshalYAML(v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -49,10 +49,11 @@ func keyOf(i goyaml.MapItem) string {
 	return key
 }
 
-// compareKeys is the order of the encoder's own mappings. Where keys begin to differ, letters come
-// last, and numbers count as such, from there on. It is not transitive: of a7, a11 and a1A each
-// precedes the next and the last the first. Such keys the encoder writes in an order that changes
-// from call to call; a stable sort of sorted keys does not.
+// compareKeys is the order of keys in mappings that the encoder itself writes. From the first
+// difference on, letters come last, and digits are compared as numbers. The order is not
+// transitive: a7 precedes a11, a11 precedes a1A, and a1A precedes a7. The encoder writes such keys
+// in an order that changes from call to call. A stable sort of sorted keys always gives the same
+// order.
 func compareKeys(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	i := 0
@@ -82,8 +83,8 @@ func compareKeys(a, b string) int {
 	return cmp.Or(cmp.Compare(n, m), cmp.Compare(nDigits, mDigits), cmp.Compare(x[i], y[i]))
 }
 
-// number reads the digits that a text begins with, after those of n. It counts them too, and
-// overflows as the encoder does.
+// number reads the digits at the beginning of a text and appends them to n. It also counts the
+// digits, and overflows as the encoder does.
 func number(n int64, s []rune) (value int64, digits int) {
 	for _, r := range s {
 		if !unicode.IsDigit(r) {

@@ -78,8 +78,9 @@ func settled(v any) bool {
 	return true
 }
 
-// cyclic reports whether there is a circle of keys in which each precedes the next. As one of any
-// two keys precedes the other, there is none if and only if no two keys are preceded by as many.
+// cyclic reports whether the keys have a cycle, in which each key precedes the next. One of any two
+// keys precedes the other. So the keys have a cycle if and only if two of them have the same number
+// of predecessors.
 func cyclic(keys []string) bool {
 	counts := map[int]bool{}
 	for _, k := range keys {
@@ -123,8 +124,8 @@ func FuzzCompareKeys(f *testing.F) {
 // asJSON is a key as JSON would give it.
 func asJSON(s string) string { return string([]rune(s)) }
 
-// TestCycleOfKeys pins the order of keys of which each precedes the next, and the last the first:
-// none is beside one that it precedes.
+// TestCycleOfKeys checks the order of keys that form a cycle: each key precedes the next, and the
+// last precedes the first. No key stands next to a key that it precedes.
 func TestCycleOfKeys(t *testing.T) {
 	require.True(t, cyclic([]string{"a7", "a11", "a1A"}))
 	require.False(t, cyclic([]string{"a7", "a11", "a1-", "a1"}))
@@ -135,8 +136,8 @@ func TestCycleOfKeys(t *testing.T) {
 	}
 }
 
-// TestKeysAreOrderedAlike plays all subsets of keys that are prone to cycles: no key is beside one
-// that it precedes.
+// TestKeysAreOrderedAlike tries all subsets of keys that tend to form cycles. No key stands next to
+// a key that it precedes.
 func TestKeysAreOrderedAlike(t *testing.T) {
 	keys := []string{"a", "a0", "a00", "a01", "a1", "a1-", "a10", "a11", "a1A", "a7", "a7B", "aA"}
 	for set := range 1 << len(keys) {

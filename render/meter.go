@@ -9,7 +9,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/regexcost"
 )
 
-// metered is fn with its cost counted. Its arguments of type int become any, so that they take
+// metered returns fn with its cost counted. Arguments of type int become any, so that fn takes
 // whole numbers of every type.
 func (s *state) metered(name string, fn any) any {
 	f := reflect.ValueOf(fn)
@@ -28,8 +28,8 @@ func (s *state) metered(name string, fn any) any {
 	}).Interface()
 }
 
-// pay counts the arguments of a function, and what it is going to do as costs says. A cheap one
-// looks at no more than the top of its arguments, and at texts as a whole.
+// pay charges for the arguments of a function, and for its work according to costs. A cheap
+// function looks only at the top level of its arguments, and at whole strings.
 func (s *state) pay(name string, in []reflect.Value) {
 	if cheap[name] {
 		size := 0.0
@@ -80,7 +80,7 @@ func loose(t reflect.Type) reflect.Type {
 	return reflect.FuncOf(in, out, t.IsVariadic())
 }
 
-// tighten makes the arguments of a loose type those of t.
+// tighten converts the arguments of a loose type to the types of t.
 func tighten(t reflect.Type, in []reflect.Value) []reflect.Value {
 	for i, v := range in {
 		switch t.In(i) {
@@ -112,8 +112,8 @@ func (s *state) weighValues(values []reflect.Value) {
 	}
 }
 
-// weigh spends a step for every value within v and more where it is deeply nested, as printing
-// indents it. Shared values count as often as they would be printed.
+// weigh spends a step for every value within v, and more for deeply nested values, because printing
+// indents them. A shared value counts as often as it would be printed.
 func (s *state) weigh(v any, depth int) {
 	s.spend(1 + float64(depth)/8)
 	switch v := v.(type) {

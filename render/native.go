@@ -61,7 +61,7 @@ func (s *state) list(args []any) any {
 	return v
 }
 
-// index is nil for a key that is not there.
+// index returns nil for a missing key.
 func index(v any, path []any) any {
 	for _, at := range path {
 		switch of := v.(type) {
@@ -87,7 +87,7 @@ func size(v any) int {
 	return 0
 }
 
-// equalsOne is whether the first argument equals one of the others.
+// equalsOne reports whether the first argument equals one of the others.
 func equalsOne(v any, others []any) bool {
 	for _, other := range others {
 		if equal(v, other) {
@@ -97,7 +97,7 @@ func equalsOne(v any, others []any) bool {
 	return false
 }
 
-// equal compares two texts, two truths or two whole numbers; null is equal to none of those.
+// equal compares two strings, two booleans or two whole numbers. null equals no such value.
 func equal(a, b any) bool {
 	if a == nil || b == nil {
 		switch cmp.Or(a, b).(type) {
@@ -112,7 +112,7 @@ func equal(a, b any) bool {
 	return order(a, b) == 0
 }
 
-// order compares two texts or two whole numbers.
+// order compares two strings or two whole numbers.
 func order(a, b any) int {
 	if a, ok := a.(string); ok {
 		return cmp.Compare(a, as[string](b))

@@ -18,17 +18,17 @@ const (
 type NetworkOptions struct {
 	// Node is the simulator's own node. Without IPs it has 10.0.0.1.
 	Node Node
-	// CIDRs are where pods of nodes without their own podCIDRs get their addresses, one of each:
-	// two for dual stack. Without any it is 10.0.0.0/8.
+	// CIDRs give addresses to pods on nodes without podCIDRs: one address from each CIDR, so two
+	// for dual stack. Default 10.0.0.0/8.
 	CIDRs []netip.Prefix
 }
 
-// Network is an Env that hands out addresses to pods. It learns from Nodes and Pods which it is
-// shown: what they have is theirs.
+// Network is an Env that hands out addresses to pods. Call Observe with Nodes and Pods; the Network
+// does not hand out the addresses that they already have.
 //
-// A pod has one address out of each podCIDR of its node, never the address of another pod or node,
-// and keeps it until Forget. With host network it has those of its node. All methods take constant
-// time, amortised.
+// A pod gets one address from each podCIDR of its node, and keeps it until Forget. No two pods or
+// nodes have the same address. A pod on the host network has the addresses of its node. All methods
+// take amortized constant time.
 //
 // A Network is safe for concurrent use.
 type Network struct {
@@ -38,18 +38,18 @@ type Network struct {
 	mu    sync.Mutex
 	nodes map[string]knownNode
 	pods  map[string][]string
-	held  map[netip.Addr]int // how many use an address
+	held  map[netip.Addr]int // the number of users of an address
 	pools map[netip.Prefix]*pool
 	bits  []int // lengths of the prefixes of pools, each once
 }
 
-// knownNode is what was read of a Node.
+// knownNode has the fields that were read from a Node.
 type knownNode struct {
 	Node
 	cidrs []netip.Prefix // none: the default ones
 }
 
-// NewNetwork returns a Network without pods and other nodes than its own.
+// NewNetwork returns a Network without pods, and with no other node than the simulator's own.
 func NewNetwork(o NetworkOptions) *Network {
 	n := &Network{
 		self:  o.Node,
@@ -99,8 +99,9 @@ func (n *Network) PodIPs(p Pod) ([]string, error) {
 	return list, nil
 }
 
-// Observe learns from a Node its addresses and podCIDRs and from a Pod the addresses in its status;
-// other objects are ignored. A pod whose status has none keeps what it was given.
+// Observe reads the addresses and podCIDRs of a Node, or the addresses in the status of a Pod. It
+// ignores other objects. A pod without addresses in its status keeps the addresses that PodIPs gave
+// it.
 func (n *Network) Observe(obj map[string]any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -112,7 +113,8 @@ func (n *Network) Observe(obj map[string]any) {
 	}
 }
 
-// Forget releases what the Node or Pod has. Of the object only the names and the UID are read.
+// Forget releases the addresses of the Node or Pod. It reads only the names and the UID of the
+// object.
 func (n *Network) Forget(obj map[string]any) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -183,7 +185,7 @@ func (n *Network) hold(ips []string) {
 	}
 }
 
-// release offers what nobody holds any more to the pools of all prefixes around it.
+// release gives each unused address back to the pools of all prefixes that contain the address.
 func (n *Network) release(ips []string) {
 	for _, ip := range ips {
 		addr := address(ip)

@@ -40,7 +40,7 @@ func (t *Template) parse() (map[string]*parse.Tree, error) {
 	return trees, nil
 }
 
-// check finds the functions of the trees, of which none may be unknown.
+// check finds the functions of the trees. An unknown function is a fault.
 func (t *Template) check(trees map[string]*parse.Tree) error {
 	var calls []*parse.IdentifierNode
 	for _, tree := range trees {
@@ -66,7 +66,7 @@ func (t *Template) check(trees map[string]*parse.Tree) error {
 	return errors.Join(faults...)
 }
 
-// undefined is the fault of a function that there is not.
+// undefined is the fault of an unknown function.
 func undefined(name string) error {
 	if slices.Contains([]string{"include", "tpl", "toYaml", "fromYaml", "toToml", "required", "lookup"}, name) {
 		return fmt.Errorf("function %q not defined: it is one of Helm; render the chart first, with helm template", name)
@@ -74,7 +74,7 @@ func undefined(name string) error {
 	return fmt.Errorf("function %q not defined", name)
 }
 
-// associate makes the template that states have clones of.
+// associate makes the template that each state clones.
 func (t *Template) associate(trees map[string]*parse.Tree) error {
 	t.root = template.New(rootName)
 	if t.options.MissingKeyError {
@@ -88,7 +88,7 @@ func (t *Template) associate(trees map[string]*parse.Tree) error {
 	return nil
 }
 
-// syntaxError finds the line that the parser names, all that it tells of the place.
+// syntaxError finds the line that the parser names. The parser does not tell the column.
 func (t *Template) syntaxError(err error) error {
 	line, text := 0, ""
 	rest, found := strings.CutPrefix(err.Error(), "template: "+rootName+":")
@@ -104,7 +104,7 @@ func (t *Template) syntaxError(err error) error {
 	return t.errorAt(offset, &reworded{text, err})
 }
 
-// checkFuncs refuses what text/template panics on, and the names of the functions that we put in.
+// checkFuncs refuses functions on which text/template panics, and the names of our own counters.
 func checkFuncs(funcs map[string]any) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -7,8 +7,8 @@ import (
 	"text/template/parse"
 )
 
-// An expression is a pipeline or a part of one: it computes a value. What is missing is nil, as
-// functions see it.
+// An expression is a pipeline or a part of a pipeline: it computes a value. A missing value is nil,
+// as for functions.
 type expression func(s *state) any
 
 // The first slots of a frame. Dot and $ begin as the same value, but only $ can be assigned to.
@@ -42,13 +42,14 @@ func (c *compiler) declare(v variable) {
 	c.scope.variables = append(c.scope.variables[:len(c.scope.variables):len(c.scope.variables)], v)
 }
 
-// slot is a new one.
+// slot returns a new slot.
 func (c *compiler) slot() int {
 	c.slots++
 	return c.slots - 1
 }
 
-// variable finds one. Some that the parser allows do not exist when text/template gets there.
+// variable finds a variable. The parser allows some variables that do not exist when text/template
+// executes the node.
 func (c *compiler) variable(name string) variable {
 	list := c.scope.variables
 	for i := len(list) - 1; i >= 0; i-- {
@@ -78,8 +79,8 @@ func (c *compiler) pipeline(p *parse.PipeNode) expression {
 	}
 }
 
-// commands compiles the commands of a pipeline. Each is given the value of the one before, the
-// first nil.
+// commands compiles the commands of a pipeline. Each command gets the value of the previous one;
+// the first gets nil.
 func (c *compiler) commands(cmds []*parse.CommandNode) expression {
 	var value expression
 	for _, cmd := range cmds {
@@ -137,8 +138,8 @@ func (c *compiler) read(slot int) expression {
 	return func(s *state) any { return s.frame[slot] }
 }
 
-// variableChain reads fields of a variable. One that is nil misses them all, unless a loop set it
-// to null.
+// variableChain reads fields of a variable. Every field of a nil variable is missing, unless a loop
+// set the variable to null.
 func (c *compiler) variableChain(v variable, names []string) expression {
 	chain := c.chain(c.read(v.slot), names)
 	if len(names) == 0 || v.looped || c.template.options.MissingKeyError {
@@ -152,8 +153,8 @@ func (c *compiler) variableChain(v variable, names []string) expression {
 	}
 }
 
-// chain reads a chain of fields. A key that is not there gives nil, and so do all fields of that;
-// those of null are an error.
+// chain reads a chain of fields. A missing key gives nil, and so do all its fields. A field of null
+// is an error.
 func (c *compiler) chain(of expression, names []string) expression {
 	if len(names) == 0 {
 		return of
@@ -177,7 +178,7 @@ func (c *compiler) chain(of expression, names []string) expression {
 	}
 }
 
-// truth is what if decides by.
+// truth is the condition of an if.
 func truth(v any) bool {
 	switch v := v.(type) {
 	case nil:

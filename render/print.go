@@ -7,7 +7,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// print writes a text as text/template does: nothing is not written.
+// print writes a text as text/template does. An empty text is not written.
 func (s *state) print(text string) {
 	if text != "" {
 		s.out = append(s.out, text...)
@@ -46,7 +46,7 @@ func (s *state) printQuoted(v any) {
 	s.printed()
 }
 
-// printed pays for what was written.
+// printed pays for the written bytes.
 func (s *state) printed() {
 	s.left--
 	if s.left < 0 || len(s.out) > s.options.Output {

@@ -71,8 +71,8 @@ func (e unsteadyEnv) PodIPs(p Pod) ([]string, error) {
 	return e.placeholder.PodIPs(p)
 }
 
-// A generator writes templates out of what programs are made of and, unless it is tame, what they
-// give up on.
+// A generator writes templates from the parts that programs support. Unless it is tame, it also
+// uses parts on which programs give up.
 type generator struct {
 	*rand.Rand
 	variables []string
@@ -287,7 +287,7 @@ func TestNatives(t *testing.T) {
 	}
 }
 
-// TestProgramsAreCertain holds that the usual templates are rendered without giving up.
+// TestProgramsAreCertain checks that the programs of usual templates do not give up.
 func TestProgramsAreCertain(t *testing.T) {
 	in := Input{Env: placeholder{}, Object: map[string]any{
 		"name": "web", "null": nil, "n": int64(3), "f": 1.5, "map": map[string]any{"b": "B", "a": "A"},
@@ -333,7 +333,7 @@ func byProgram(t *testing.T, text string, in Input) string {
 	return string(s.out)
 }
 
-// TestPresetsAreCertain holds that the templates of the presets are rendered without giving up.
+// TestPresetsAreCertain checks that the programs of the preset templates do not give up.
 func TestPresetsAreCertain(t *testing.T) {
 	pod := map[string]any{
 		"metadata": map[string]any{"name": "web", "namespace": "default", "uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"},
@@ -376,7 +376,7 @@ func templates(v any) (all []string) {
 	return all
 }
 
-// TestNoProgram holds what is left to text/template from the beginning.
+// TestNoProgram checks which templates text/template renders from the beginning.
 func TestNoProgram(t *testing.T) {
 	for _, text := range []string{
 		`{{ template "nope" . }}`,
@@ -395,8 +395,8 @@ func TestNoProgram(t *testing.T) {
 	}
 }
 
-// TestDeepTemplateCalls holds that text/template does what goes deeper than a program, and that its
-// limits end it.
+// TestDeepTemplateCalls checks that text/template executes template calls that are too deep for a
+// program, and that its limits end them.
 func TestDeepTemplateCalls(t *testing.T) {
 	const text = `{{ define "t" }}{{ if gt . 0 }}{{ template "t" (add . -1) }}{{ else }}end{{ end }}{{ end }}{{ template "t" .n }}`
 	for n, want := range map[int64]bool{maxDepth / 2: true, 2 * maxDepth: true, 20 * maxDepth: false} {

@@ -8,8 +8,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// seeded are the functions that sprig feeds from the clock, the zone of the machine and chance;
-// these read the Input.
+// seeded are the functions whose sprig versions read the clock, the time zone of the machine or
+// random numbers. These versions read the Input.
 var seeded = map[string]func(s *state) any{
 	"now":            func(s *state) any { return func() time.Time { return s.in.Now.UTC() } },
 	"ago":            func(s *state) any { return s.ago },
@@ -35,7 +35,7 @@ const (
 	ascii   = " !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~"
 )
 
-// moment reads a time or seconds since 1970; anything else is now.
+// moment reads a time, or seconds since 1970. Any other value means now.
 func (s *state) moment(v any) time.Time {
 	switch v := v.(type) {
 	case time.Time:
@@ -51,7 +51,7 @@ func (s *state) moment(v any) time.Time {
 	return s.in.Now
 }
 
-// format prints in a zone of the database, in UTC if it has none of that name.
+// format prints a time in a zone of the time zone database; in UTC if the zone is unknown.
 func (s *state) format(layout string, t any, zone string) string {
 	loc := time.UTC
 	if found, err := time.LoadLocation(zone); err == nil && zone != "Local" {
@@ -64,8 +64,8 @@ func (s *state) ago(t any) string {
 	return s.in.Now.Sub(s.moment(t)).Round(time.Second).String()
 }
 
-// durationRound prints a duration in the largest unit that it exceeds; a time stands for the time
-// since then.
+// durationRound prints a duration in the largest unit that it exceeds. A time counts as the
+// duration since that time.
 func (s *state) durationRound(v any) string {
 	if t, ok := v.(time.Time); ok {
 		v = int64(s.in.Now.Sub(t))
@@ -101,7 +101,7 @@ func (s *state) randBytes(count int) string {
 	return base64.StdEncoding.EncodeToString(data)
 }
 
-// randText returns the function that draws so many characters of the alphabet.
+// randText returns a function that draws a number of characters from the alphabet.
 func (s *state) randText(alphabet string) func(int) string {
 	return func(count int) string {
 		text := make([]byte, max(count, 0))

@@ -16,7 +16,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// fromSprig are the functions taken over as they are: they compute on their arguments alone.
+// fromSprig are the functions of sprig that are used unchanged: they depend only on their
+// arguments.
 var fromSprig = names(`
 	hello date_modify dateModify must_date_modify mustDateModify duration unixEpoch
 	abbrev abbrevboth trunc trim upper lower title untitle substr repeat trimall trimAll trimSuffix trimPrefix nospace
@@ -34,7 +35,7 @@ var fromSprig = names(`
 	regexMatch mustRegexMatch regexFindAll mustRegexFindAll regexFind mustRegexFind regexReplaceAll mustRegexReplaceAll
 	regexReplaceAllLiteral mustRegexReplaceAllLiteral regexSplit mustRegexSplit regexQuoteMeta urlParse urlJoin`)
 
-// cheap are those that look at no more than the top of their arguments.
+// cheap are the functions that look only at the top level of their arguments.
 var cheap = names(`default empty coalesce all any ternary get hasKey dig first last mustFirst mustLast
 	kindOf kindIs typeOf typeIs typeIsLike int int64 float64 atoi add1 hello`)
 
@@ -51,8 +52,8 @@ func names(list string) map[string]bool {
 
 var sprigFuncs = sync.OnceValue(sprig.TxtFuncMap)
 
-// pure are the functions that depend on their arguments alone, ours in the place of sprig's where
-// those read the map order, run without end or store what they are given.
+// pure are the functions that depend only on their arguments. Our own versions replace functions of
+// sprig that read the map order, run without end or store their arguments.
 var pure = sync.OnceValue(func() map[string]any {
 	all := sprigFuncs()
 	funcs := map[string]any{
@@ -81,7 +82,7 @@ var pure = sync.OnceValue(func() map[string]any {
 	return funcs
 })
 
-// set stores a copy, so that no value can come to contain itself.
+// set stores a copy, so that no value can contain itself.
 func set(m map[string]any, key string, v any) map[string]any {
 	m[key] = object.DeepCopy(v)
 	return m
@@ -113,7 +114,7 @@ func values(m map[string]any) []any {
 
 func until(count int) []int { return sequence(0, count, cmp.Compare(count, 0)) }
 
-// sequence counts from start up to stop, exclusive, and ends where an int does.
+// sequence counts from start up to stop, exclusive, and ends before an int overflows.
 func sequence(start, stop, step int) []int {
 	list := []int{}
 	up, down := step > 0, step < 0
@@ -126,7 +127,7 @@ func sequence(start, stop, step int) []int {
 	return list
 }
 
-// seq prints what the command of that name does.
+// seq prints the same as the command seq.
 func seq(params ...int) string {
 	return strings.Trim(fmt.Sprint(sequence(seqBounds(params))), "[]")
 }

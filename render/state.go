@@ -18,8 +18,8 @@ const (
 	keptBuffer   = 64 << 10
 )
 
-// state is that of one rendering at a time. A Template reuses it, because what is bound to it is
-// costly: the functions and the copy of the template that text/template executes.
+// state is the state of one rendering at a time. A Template reuses it, because two parts are costly
+// to make: the functions, and the copy of the template that text/template executes.
 type state struct {
 	template  *Template
 	options   *Options
@@ -42,8 +42,8 @@ func (t *Template) newState() *state {
 	return &state{template: t, options: &t.options, functions: map[string]reflect.Value{}}
 }
 
-// execute runs the program of the template. If there is none, or it gives up, text/template
-// executes the whole template.
+// execute runs the program of the template. If the template has no program, or the program gives
+// up, text/template executes the whole template.
 func (s *state) execute(in Input) error {
 	if s.template.program != nil {
 		if err := s.attempt(in, s.runProgram); err == nil {
@@ -53,8 +53,8 @@ func (s *state) execute(in Input) error {
 	return s.attempt(in, s.runReference)
 }
 
-// attempt begins a rendering and makes errors of panics: text/template lets some of its own
-// through.
+// attempt begins a rendering and turns panics into errors, because text/template does not recover
+// from all its panics.
 func (s *state) attempt(in Input, run func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -130,8 +130,8 @@ func (s *state) withdraw(steps float64) error {
 	return nil
 }
 
-// spend takes steps off the budget. It panics with its error, which text/template takes as returned
-// by the function that it calls.
+// spend subtracts steps from the budget. It panics with an error if the budget is used up;
+// text/template treats this panic as an error that the called function returned.
 func (s *state) spend(steps float64) { must(s.withdraw(steps)) }
 
 func (s *state) spendText(bytes float64) { s.spend(bytes / bytesPerStep) }
@@ -148,8 +148,8 @@ func (s *state) payValue(v any) any {
 	return v
 }
 
-// payRange pays for a loop: its passes, which for a map are also what it takes to sort the keys.
-// Iterators, which only functions of the user can return, are not counted.
+// payRange pays for the iterations of a loop. For a map this also pays for sorting the keys.
+// Iterators are not counted; only functions of the user can return them.
 func (s *state) payRange(v any) any {
 	passes := length(reflect.ValueOf(v))
 	if n, ok := object.ToInt64(v); ok {
@@ -165,12 +165,12 @@ func must(err error) {
 	}
 }
 
-// errGaveUp is what a program panics with where it is not certain what text/template would do.
+// errGaveUp is the panic of a program that gives up: text/template then does the rendering.
 var errGaveUp = errors.New("left to text/template")
 
 func giveUp() { panic(errGaveUp) }
 
-// random is drawn from the seed only when a template asks for it.
+// random is made from the seed when a template first uses it.
 func (s *state) random() *rand.Rand {
 	if s.rand == nil {
 		s.rand = rand.New(rand.NewPCG(s.in.Seed, 0x7374616765637261))

@@ -20,23 +20,24 @@ const (
 
 // Options of Compile. The zero value renders like kwok, within the default limits.
 type Options struct {
-	// Funcs are functions in the form that text/template takes. They win over all others of the
-	// same name. A rendering may begin anew and then calls them again: the results should follow
-	// from the arguments.
+	// Funcs are functions in the form that text/template takes. They replace all others of the same
+	// name. A rendering can start a second time and then call them again, so the results should
+	// depend only on the arguments.
 	Funcs map[string]any
 	// MissingKeyError makes a missing key an error, as missingkey=error of text/template does. By
 	// default that prints `<no value>`.
 	MissingKeyError bool
-	// Steps is the budget of one rendering, 0 means 100,000. A pass through a loop, an action,
-	// and a value or 32 bytes handled by a function are one step each; a template call and a
-	// question to the Env are 10, a regular expression is a step for 32 states of it and each byte.
+	// Steps is the budget of one rendering; 0 means 100,000. One step each is charged for a loop
+	// iteration, an action, and a value or 32 bytes that a function handles. A template call or a
+	// call of the Env costs 10 steps. A regular expression costs a step per byte for each 32 of its
+	// states.
 	Steps int
 	// Output is the largest rendered text in bytes, and the largest value in the same measure; 0
 	// means 1 MiB.
 	Output int
-	// Version is what the function Version returns, "v0.0.0" if empty.
+	// Version is the result of the function Version. Default "v0.0.0".
 	Version string
-	// StartTime is what the function StartTime returns, in RFC 3339 and UTC.
+	// StartTime is the result of the function StartTime, which prints it in RFC 3339 and UTC.
 	StartTime time.Time
 }
 
@@ -52,7 +53,7 @@ type Template struct {
 	text    string // as given to Compile
 	start   int    // offset of the first byte that is not space
 	options Options
-	root    *template.Template // text/template's form of it; a state that executes it has a clone with its own functions
+	root    *template.Template // the form of text/template; each state executes a clone with its own functions
 	names   []string           // functions that occur in it
 	mutates bool               // one of them changes its arguments
 
@@ -67,16 +68,16 @@ type Input struct {
 	Object map[string]any
 	// Now is the time for Now, now and the other functions of the clock.
 	Now time.Time
-	// Seed decides what the random functions return.
+	// Seed decides the results of the random functions.
 	Seed uint64
-	// Env answers for nodes and pods. If nil, every node has the address 10.0.0.1, no other
-	// property, and a pod has an address out of 10.128.0.0/9 that follows from its UID, or from
-	// namespace and name: stable, but not unique.
+	// Env answers for nodes and pods. If nil, every node has only the address 10.0.0.1. A pod has
+	// an address in 10.128.0.0/9 that follows from its UID, or from its namespace and name: stable,
+	// but not unique.
 	Env Env
 }
 
-// Compile parses text, of which space at both ends is ignored. Every fault is an *Error with its
-// place in text; several are joined by errors.Join.
+// Compile parses text, ignoring white space at both ends. Every fault is an *Error with its place
+// in text; errors.Join joins several faults.
 func Compile(text string, o Options) (*Template, error) {
 	t, trees, err := parsed(text, o)
 	if err != nil {
@@ -105,9 +106,9 @@ func (t *Template) Text(in Input) (string, error) {
 	return string(s.out), nil
 }
 
-// Value renders to a JSON value: nil, bool, string, int64, float64, []any and map[string]any. A
-// text that is empty but for space and comments gives no value, and ok is false. Errors are *Error;
-// one about the YAML shows the rendered line.
+// Value renders to a JSON value: nil, bool, string, int64, float64, []any and map[string]any. If
+// the rendered text has only white space and comments, ok is false. Errors are *Error; an error
+// about the YAML shows the rendered line.
 //
 // The value shares nothing that can be changed with the object and other renderings.
 func (t *Template) Value(in Input) (v any, ok bool, err error) {

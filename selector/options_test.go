@@ -15,7 +15,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// Limits and functions of one's own, in jq and in CEL.
+// Your own limits and functions, in jq and in CEL.
 func ExampleOptions() {
 	options := selector.Options{
 		JQSteps: 1000,

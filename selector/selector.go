@@ -1,5 +1,5 @@
-// Package selector decides whether an object meets the selector of a Stage: labels, annotations,
-// and expressions in jq and CEL, all compiled before the first object is seen.
+// Package selector decides whether an object meets the selector of a Stage. A selector has labels,
+// annotations, and expressions in jq and CEL. All are compiled before the first object is seen.
 //
 // # Usage
 //
@@ -11,24 +11,25 @@
 //
 // # Semantics
 //
-// All requirements must hold: labels, then annotations, then expressions in the order given. A nil
-// StageSelector matches nothing, an empty one everything. The outputs of a jq program, nulls
-// dropped, are compared by operator:
+// All requirements must hold: labels, then annotations, then expressions in the given order. A nil
+// StageSelector matches no object, an empty one matches every object. The operator compares the
+// outputs of a jq program, without nulls:
 //
-//   - In: some output is a string, bool or number that is written like one of the values (the
+//   - In: an output is a string, bool or number whose text is one of the values (the text of the
 //     number 3 is "3").
 //   - NotIn: not In.
-//   - Exists: there is an output; "", [] and false exist.
+//   - Exists: the program has an output. "", [] and false are outputs.
 //   - DoesNotExist: not Exists.
 //
-// A jq program that fails has no output; a CEL expression that fails, or whose result is not a
-// bool, makes its requirement false. Neither hides the other requirements, and [Selector.Explain]
-// shows both.
+// A jq program that fails has no output. A CEL expression that fails, or whose result is not a
+// bool, makes its requirement false. Other requirements are still evaluated, and [Selector.Explain]
+// shows the errors.
 //
 // # Determinism
 //
 // The same selector, object and time give the same answer on every machine. jq `now` and CEL
-// `Now()` are the time that is given; CEL `Rand()` draws the same numbers in every evaluation.
+// `Now()` return the time that the caller passes; CEL `Rand()` draws the same numbers in every
+// evaluation.
 //
 // # Concurrency
 //
@@ -36,7 +37,7 @@
 //
 // # Compatibility
 //
-// The behaviour is kwok's, with the differences listed in the documentation of package stage.
+// Selectors mean what they mean in kwok, except for the differences listed in COMPATIBILITY.md.
 package selector
 
 import (
@@ -56,30 +57,32 @@ import (
 type Options struct {
 	// JQSteps limits the instructions of a jq program in one evaluation. Default 100,000.
 	JQSteps int
-	// ExpressionSize limits, in bytes, what the operators of one evaluation in jq build and read, all added
-	// up, and the largest value that one operator of a CEL expression builds. Default 16 MiB.
+	// ExpressionSize is a limit in bytes. In jq it limits the sum of what the operators of one
+	// evaluation build and read. In CEL it limits the largest value that one operator builds.
+	// Default 16 MiB.
 	ExpressionSize int
-	// CELCost limits an evaluation in CEL, in steps of about 100 ns: turns of loops, calls, elements and
-	// bytes that they look at, states of regular expressions. Default 100,000.
+	// CELCost limits an evaluation in CEL, in steps of about 100 ns. Loop iterations, calls, the
+	// elements and bytes that they read, and states of regular expressions count as steps. Default
+	// 100,000.
 	CELCost uint64
 	// JQFunctions are more functions for jq, by name and number of arguments, as jq writes them:
-	// "double/0". They take their input and arguments as functions of gojq do (nil, bool, int,
-	// float64, *big.Int, string, []any, map[string]any), must not change them, and return a JSON
-	// value or an error. They cannot replace functions of jq.
+	// "double/0". They take their input and arguments like functions of gojq (nil, bool, int,
+	// float64, *big.Int, string, []any, map[string]any). They must not change them, and return a
+	// JSON value or an error. They cannot replace functions of jq.
 	JQFunctions map[string]func(input any, args []any) any
 	// CELOptions are more functions, macros, types and libraries for CEL, as cel-go takes them.
 	// Functions must be pure. Both kinds must be safe for concurrent use, and bound their own work.
 	CELOptions []cel.EnvOption
 }
 
-// Error is one fault of a selector. [Compile] joins one for each.
+// Error is one fault of a selector. [Compile] joins an Error for each fault.
 type Error struct {
 	// Path is the field, relative to the selector, such as matchExpressions[1].key.
 	Path string
-	// Offset is the byte in the text of the field at which the fault is; negative if it is the
-	// whole field.
+	// Offset is the position of the fault in the text of the field, in bytes. It is negative if the
+	// whole field is wrong.
 	Offset int
-	// Warning is whether the selector works, but cannot be meant.
+	// Warning reports that the selector works, but probably not as its author meant.
 	Warning bool
 	// Err says what is wrong.
 	Err error
@@ -94,9 +97,9 @@ func (e *Error) Unwrap() error { return e.Err }
 // A Selector is a compiled StageSelector. It is immutable and safe for concurrent use.
 type Selector struct{ compiled *parts.Selector }
 
-// Compile prepares a selector, or returns every fault of it: the error joins an [*Error] for each.
-// When all of them are warnings, the Selector comes with the error, and a lenient caller may use
-// it.
+// Compile prepares a selector, or returns all its faults: the error joins an [*Error] for each
+// fault. If all faults are warnings, Compile returns both the Selector and the error, and a lenient
+// caller can use the Selector.
 func Compile(s *v1alpha1.StageSelector, o Options) (*Selector, error) {
 	compiled, err := parts.CompileSelector(s, expression.NewCompiler(expression.Options(o)))
 	err = position.Convert(err, func(e *position.Error) error { return (*Error)(e) })
@@ -112,17 +115,17 @@ func (s *Selector) Match(obj map[string]any, now time.Time) bool {
 	return s.compiled.Match(expression.NewScope(obj, now))
 }
 
-// Requirement tells how one requirement of a selector fared with an object.
+// Requirement is the result of one requirement of a selector for an object.
 type Requirement struct {
 	Path string // the field of the selector
 	Text string // the requirement in words, such as `.status.phase In [Running]`
-	Seen []any  // the values found in the object, empty if none; of CEL one for each field that it names, nil where there is none
+	Seen []any  // the values found in the object, or empty; for CEL one for each field that the expression names, nil for a missing field
 	OK   bool   // whether it holds
-	Err  error  // the run-time error that was passed over, if any
+	Err  error  // the run-time error that was ignored, or nil
 }
 
-// Explain evaluates every requirement, also those after the first that fails. It neither changes
-// nor keeps obj; values in Seen may be parts of it.
+// Explain evaluates every requirement, even after one fails. It neither changes nor keeps obj;
+// values in Seen can be parts of obj.
 func (s *Selector) Explain(obj map[string]any, now time.Time) []Requirement {
 	seen := s.compiled.Explain(expression.NewScope(obj, now))
 	requirements := make([]Requirement, len(seen))

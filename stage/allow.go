@@ -12,26 +12,27 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// Allow is what Stages may do, for programs that play the Stages of others. Without it they may do
-// everything that the player may. The zero Allow lets them change and delete the objects that they
-// are played on, and make Events about these; they neither impersonate nor apply. In each list "*"
-// stands for all.
+// Allow limits what Stages may do, for programs that play Stages of other authors. Without an
+// Allow, Stages may do everything that the player may. The zero Allow lets a Stage change and
+// delete the object that it is played on, and create Events about the object, but not impersonate
+// or apply. In each list "*" means all.
 //
-// What [Compile] sees is a fault of the Stage. What only the rendered object tells, such as its
-// namespace, is an [*Error] in place of the effects of the transition. Both wrap
+// [Compile] reports a forbidden Stage as a fault. If only the rendered object is forbidden, for
+// example by its namespace, the transition returns an [*Error] instead of effects. Both wrap
 // [ErrNotAllowed].
 type Allow struct {
-	// Users are those whom effects may impersonate.
+	// Users are the users whom effects may impersonate.
 	Users []string
-	// Apply are the objects that apply steps may write: by kind and group, such as ConfigMap or
-	// RoleBinding.rbac.authorization.k8s.io, the namespaces of the objects. Without a namespace, only that
-	// of the object the Stage is played on. For a kind without namespaces give none.
+	// Apply lists the objects that apply steps may write. A key is a kind and group, such as
+	// ConfigMap or RoleBinding.rbac.authorization.k8s.io; the value lists the allowed namespaces.
+	// An empty list allows only the namespace of the object that the Stage is played on. Leave the
+	// list empty for a cluster-scoped kind.
 	Apply map[string][]string
 	// Kinds are the kinds that Stages may be for, such as Pod or Job.batch. Empty: all.
 	Kinds []string
 }
 
-// ErrNotAllowed is wrapped by the errors about what [Allow] does not list.
+// ErrNotAllowed is wrapped by errors about actions that [Allow] does not list.
 var ErrNotAllowed = errors.New("not allowed here")
 
 func notAllowed(format string, args ...any) error {
@@ -50,7 +51,8 @@ func (a *Allow) target(kind schema.GroupKind) (namespaces []string, ok bool) {
 	return slices.Concat(own, all), ok || any
 }
 
-// write checks an object that a Stage applies, played on an object of a namespace. Nil allows all.
+// write checks an object that a Stage applies. own is the namespace of the object that the Stage is
+// played on. A nil Allow allows everything.
 func (a *Allow) write(obj *unstructured.Unstructured, own string) error {
 	if a == nil {
 		return nil
@@ -67,7 +69,7 @@ func (a *Allow) write(obj *unstructured.Unstructured, own string) error {
 	return notAllowed("apply of %s in namespace %q", kind, at)
 }
 
-// allowed records what the Stage does that the options do not allow, as far as the text tells.
+// allowed records the forbidden actions of a Stage that its text shows.
 func (c *compiler) allowed(kind schema.GroupVersionKind) {
 	a := c.options.Allow
 	if a != nil && len(a.Kinds) > 0 && !lists(a.Kinds, kind.GroupKind().String()) {
@@ -75,14 +77,14 @@ func (c *compiler) allowed(kind schema.GroupVersionKind) {
 	}
 }
 
-// allowedUser records that a Stage impersonates somebody whom it must not.
+// allowedUser records that a Stage impersonates a forbidden user.
 func (c *compiler) allowedUser(path, user string) {
 	if a := c.options.Allow; a != nil && user != "" && !lists(a.Users, user) {
 		c.fault(path, notAllowed("impersonation of %q", user))
 	}
 }
 
-// allowedApply records that a Stage applies what it must not, if the template names the kind.
+// allowedApply records that a Stage applies a forbidden object, if the template names the kind.
 func (c *compiler) allowedApply(path string, s *v1alpha1.StageApply) {
 	a := c.options.Allow
 	if a == nil {
@@ -103,8 +105,8 @@ var (
 	groupLine = regexp.MustCompile(`(?m)^apiVersion: *["']?([\w./-]+)["']? *$`)
 )
 
-// writtenKind is the kind of the object of a template, if the text says it once and has no action
-// there.
+// writtenKind returns the kind of the object in a template, if the text names the kind exactly once
+// and without a template action.
 func writtenKind(template string) (schema.GroupKind, bool) {
 	kinds, versions := kindLine.FindAllStringSubmatch(template, -1), groupLine.FindAllStringSubmatch(template, -1)
 	if len(kinds) != 1 || len(versions) != 1 {

@@ -74,7 +74,8 @@ spec.steps[1].apply.impersonation.username: impersonation of "system:admin": not
 	}
 }
 
-// The kind and namespace of what is applied may come from the object: what is rendered counts.
+// The kind and namespace of an applied object can come from the played object: the rendered values
+// count.
 func TestAllowOfWhatIsRendered(t *testing.T) {
 	const text = `
 apiVersion: kwok.x-k8s.io/v1alpha1

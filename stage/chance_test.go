@@ -13,7 +13,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
-// chiSquare is Pearson's statistic of counts against what is expected of them.
+// chiSquare is Pearson's statistic of counts against the expected counts.
 func chiSquare(counts []int, shares ...float64) float64 {
 	n, sum := 0, 0.0
 	for _, c := range counts {
@@ -126,8 +126,8 @@ func bit(b bool) int {
 	return 0
 }
 
-// TestRestartDrawsAnew observes one object by new Engines, as a player that is restarted again and
-// again does, and by one Engine that forgets it.
+// TestRestartDrawsAnew observes one object by new Engines, like a player that is restarted
+// repeatedly, and by one Engine that forgets it.
 func TestRestartDrawsAnew(t *testing.T) {
 	set := compile(t, coin)
 	obj := newPod("web", "")
@@ -150,8 +150,8 @@ func TestRestartDrawsAnew(t *testing.T) {
 	requireChance(t, "observed again after Forget", forgotten, 1./16, 3./16, 3./16, 9./16)
 }
 
-// TestRestartRepeatsNoSequence: an object that Stages play on for ever does not repeat after a
-// restart what it drew since the program was started first.
+// TestRestartRepeatsNoSequence: Stages play on an object without end. After a restart of the
+// program the object does not repeat its earlier draws.
 func TestRestartRepeatsNoSequence(t *testing.T) {
 	set := compile(t, stageYAML("beat", "  selector: {}\n  delay: {durationMilliseconds: 1000, jitterDurationMilliseconds: 2000}"))
 	obj := newPod("web", "")

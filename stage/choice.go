@@ -7,13 +7,13 @@ import (
 
 // A weightedChoice draws one of the Stages that match an object.
 //
-// If no Stage gives a weight, all have the same chance. If the weights that are given sum to 0,
-// those Stages have the same chance and the others none. Else the chance is proportional to the
-// weight.
+// If no Stage gives a weight, all have the same chance. If the given weights sum to 0, the Stages
+// with a weight have the same chance, and the others have no chance. Otherwise the chance is
+// proportional to the weight.
 type weightedChoice struct {
 	choices []choice
 	draws   draws
-	given   int    // how many gave a weight
+	given   int    // the number of Stages with a weight
 	sum     uint64 // of their weights
 }
 
@@ -38,8 +38,7 @@ func (w *weightedChoice) weigh(scope *expression.Scope) {
 	}
 }
 
-// draw weighs the Stages and chooses one. Where there is only one, nothing needs to be weighed or
-// drawn.
+// draw weighs the Stages and chooses one. With only one Stage, it neither weighs nor draws.
 func (w *weightedChoice) draw(scope *expression.Scope) *compiled {
 	if len(w.choices) == 1 {
 		return w.choices[0].stage
@@ -48,7 +47,7 @@ func (w *weightedChoice) draw(scope *expression.Scope) *compiled {
 	return w.choose(w.draws.choice())
 }
 
-// weightOf is the part of the total that falls on a choice.
+// weightOf returns the share of a choice in the total.
 func (w *weightedChoice) weightOf(i int) uint64 {
 	switch c := w.choices[i]; {
 	case w.given == 0:
@@ -77,7 +76,7 @@ func (w *weightedChoice) probability(i int) float64 {
 	return float64(w.weightOf(i)) / float64(w.total())
 }
 
-// choose returns the Stage that a random number falls on.
+// choose returns the Stage for a random number.
 func (w *weightedChoice) choose(drawn uint64) *compiled {
 	at := random.Below(drawn, w.total())
 	for i := range w.choices {

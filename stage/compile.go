@@ -20,59 +20,68 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// Options of [Compile]. The zero value is strict, with the default limits and addresses from a
-// [render.Network] of its own.
+// Options of [Compile]. The zero value is strict, has the default limits, and takes addresses from
+// a new [render.Network].
 type Options struct {
 	// Lenient turns faults that leave a Stage usable into warnings: unknown fields, keys given
 	// twice, jq and cel in one expression, Stages of the same name for one kind. Expressions that
 	// do not compile stay errors.
 	Lenient bool
-	// Extensions lets Stages use [delay.ExtensionAnnotation] and [PatchesExtension]. Without it, a Stage that has
-	// one is a fault.
+	// Extensions lets Stages use [delay.ExtensionAnnotation] and [PatchesExtension]. Without the
+	// option, a Stage with such an annotation is a fault.
 	Extensions bool
 	// Env gives templates the addresses of nodes and pods. It must be safe for concurrent use.
 	Env render.Env
-	// Funcs are more template functions, as text/template takes them. They win over built-in ones
-	// of the same name and must be safe for concurrent use.
+	// Funcs are more template functions, as text/template takes them. They replace built-in
+	// functions of the same name and must be safe for concurrent use.
 	Funcs map[string]any
 	// JQFunctions and CELOptions are further functions for expressions, as in [selector.Options].
 	JQFunctions map[string]func(input any, args []any) any
 	CELOptions  []cel.EnvOption
-	// MissingKeyError makes it an error when a template reads a field that the object does not
-	// have. By default that prints <no value>.
+	// MissingKeyError makes it an error that a template reads a missing field. By default a missing
+	// field prints <no value>.
 	MissingKeyError bool
-	// Version is what the template function Version prints, StartTime what StartTime prints.
+	// Version and StartTime are the results of the template functions Version and StartTime.
 	Version   string
 	StartTime time.Time
-	// JQSteps, ExpressionSize and CELCost bound an evaluation of an expression, TemplateSteps and
-	// TemplateSize that of a template: instructions of a jq program; bytes that a jq program builds and
-	// reads, or that one operator of a CEL expression builds; steps of about 100 ns of a CEL expression;
-	// work units of a template; bytes that it prints. They are counted, never timed, so that a result does
-	// not depend on the machine. Zero means the default, with which an evaluation takes about a tenth of a
-	// second and 64 MiB at most, whatever the object is. An evaluation that would cost more is an error
-	// before it works.
+	// Limits of one evaluation of an expression or a template:
 	//
-	// The defaults are far above what Stages need. What still fits, for those who write large ones: in
-	// CEL a loop over 30,000 elements, a comparison of values with 100,000 parts, a search of 300 KB
-	// for a regular expression of 20 states (each character, class and operator is one, times the
-	// repeats around it); in jq such a search of 400 KB, but match with the flag g, scan, splits, sub
-	// and gsub on 1,200 bytes only, because each search may look at all that follows; in a template
-	// 100,000 elements of loops or 10,000 template calls.
+	//   - JQSteps: instructions of a jq program
+	//   - ExpressionSize: bytes that a jq program builds and reads, or that one operator of a CEL
+	//     expression builds
+	//   - CELCost: steps of about 100 ns of a CEL expression
+	//   - TemplateSteps: work units of a template
+	//   - TemplateSize: bytes that a template prints
+	//
+	// The limits count work and not time, so that a result does not depend on the machine. Zero
+	// means the default. With the defaults an evaluation takes at most about a tenth of a second
+	// and 64 MiB, for any object. An evaluation that would exceed a limit returns an error before
+	// it does the work.
+	//
+	// The defaults are far above the needs of usual Stages. They allow:
+	//
+	//   - in CEL: a loop over 30,000 elements, a comparison of values with 100,000 parts, or a
+	//     search in 300 KB for a regular expression of 20 states. Each character, class and
+	//     operator is a state, multiplied by the repeats around it.
+	//   - in jq: such a search in 400 KB. However, match with the flag g, scan, splits, sub and
+	//     gsub are limited to 1,200 bytes, because each of their searches may read the whole rest
+	//     of the text.
+	//   - in a template: 100,000 loop iterations or 10,000 template calls.
 	JQSteps        int
 	ExpressionSize int
 	CELCost        uint64
 	TemplateSteps  int
 	TemplateSize   int
-	// Allow is what Stages may do besides changing the objects that they are played on. Nil:
-	// everything, as for Stages of one's own.
+	// Allow lists what Stages may do in addition to changing the objects that they are played on.
+	// Nil allows everything, which suits your own Stages.
 	Allow *Allow
 }
 
-// Compile checks the Stages of all sources and prepares them. It returns [Errors] with every fault
-// of every source, and then no Set. Each fault names its source and Stage, so that a caller can
-// leave those Stages out and compile the rest. A path given to [Load] that has no Stages is a fault,
-// too; that there are none at all is a warning. Of a source it keeps at most 100 errors and 100
-// warnings, and after them one that counts the rest.
+// Compile checks the Stages of all sources and prepares them. If it finds a fault, it returns no
+// Set, and [Errors] with every fault of every source. Each fault names its source and Stage, so
+// that a caller can leave the Stage out and compile the rest. A path given to [Load] without Stages
+// is a fault. Sources without any Stage are a warning. For each source Compile keeps at most 100
+// errors and 100 warnings, and one more fault that counts the others.
 func Compile(o Options, sources ...Source) (*Set, error) {
 	c := newCompiler(o)
 	for _, s := range sources {
@@ -96,7 +105,7 @@ type compiler struct {
 
 	names map[stageName]*position.Document // of the Stages so far
 
-	// The source and the definition at hand.
+	// The present source and definition.
 	read       []*Error // faults that were found when the source was read
 	definition definition
 }
@@ -126,8 +135,7 @@ func newCompiler(o Options) *compiler {
 	}
 }
 
-// source compiles the Stages of one source. Its faults come in the order of the text, whoever found
-// them.
+// source compiles the Stages of one source. Its faults come in the order of the text.
 func (c *compiler) source(s Source) {
 	first := len(c.faults)
 	c.faults = append(append(c.faults, s.faults...), s.empty...)
@@ -143,7 +151,7 @@ func (c *compiler) source(s Source) {
 	c.faults = slices.Concat(c.faults[:first], capped(c.faults[first:]), s.more)
 }
 
-// anyStages warns of a Set that plays nothing, unless it is known why.
+// anyStages warns of a Set without Stages, unless another fault already says why.
 func (c *compiler) anyStages(sources []Source) {
 	some := func(s Source) bool { return len(s.definitions) > 0 }
 	if len(c.faults) == 0 && !slices.ContainsFunc(sources, some) {
@@ -185,8 +193,8 @@ func (c *compiler) warn(path, text string) {
 	c.add(&position.Error{Path: path, Offset: -1, Err: errors.New(text)}).Warning = true
 }
 
-// add records a fault, unless the field, or one around it, is known to be at fault since it was
-// read: a value that is not a string is not also missing.
+// add records a fault, unless reading the text already found a fault in the field or in a field
+// around it. A value of the wrong type is not also reported as missing.
 func (c *compiler) add(e *position.Error) *Error {
 	fault := locate(c.definition.doc, c.definition.stage.Name, e)
 	known := slices.ContainsFunc(c.read, func(f *Error) bool {
@@ -229,10 +237,10 @@ func (c *compiler) resource(ref v1alpha1.StageResourceRef) schema.GroupVersionKi
 	return gv.WithKind(ref.Kind)
 }
 
-// isVersion matches what Kubernetes takes for a version.
+// isVersion matches the versions that Kubernetes accepts.
 var isVersion = regexp.MustCompile(`^v\d+((alpha|beta)\d+)?$`)
 
-// name checks that the Stage has a name which no other Stage of the kind has.
+// name checks that the Stage has a name, and that no other Stage of the kind has the same name.
 func (c *compiler) name(s *v1alpha1.Stage, kind schema.GroupVersionKind) {
 	if s.Name == "" {
 		c.faultf("metadata.name", "missing")

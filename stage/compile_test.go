@@ -307,9 +307,9 @@ func TestNamedFilesHaveStages(t *testing.T) {
 // numbers here.
 func TestMethodsOfNumbersAreRefused(t *testing.T) {
 	for template, want := range map[string]string{
-		"a: {{ (index .status.list 0).count.Int64 }}": "stages.yaml:7:61: stage \"a\": spec.next.statusTemplate: numbers have no methods here, as they are numbers: leave .Int64 out",
-		"a: {{ .status.count.Float64 }}":              "leave .Float64 out",
-		"a: {{ .status.count.String | Quote }}":       "leave .String out",
+		"a: {{ (index .status.list 0).count.Int64 }}": "stages.yaml:7:61: stage \"a\": spec.next.statusTemplate: a number has no method Int64; remove .Int64",
+		"a: {{ .status.count.Float64 }}":              "remove .Float64",
+		"a: {{ .status.count.String | Quote }}":       "remove .String",
 		"a: b.Int64 {{ .status.count }}.String":       "",
 	} {
 		_, err := stage.Compile(stage.Options{}, stage.Parse("stages.yaml", []byte(stageYAML("a", "  selector: {}\n  next: {statusTemplate: '"+template+"'}"))))

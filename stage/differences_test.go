@@ -13,8 +13,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// TestDifferences pins what differs from kwok on purpose: the table of COMPATIBILITY.md names these
-// cases.
+// TestDifferences checks the intended differences from kwok. The table of COMPATIBILITY.md names
+// these cases.
 func TestDifferences(t *testing.T) {
 	const always = "  selector: {}\n"
 	first := func(t *testing.T, set *stage.Set, annotations, status string) stage.Candidate {
@@ -134,7 +134,7 @@ func TestDifferences(t *testing.T) {
 	})
 }
 
-// TestDifferencesArePinned checks that each test that the table of COMPATIBILITY.md names is there.
+// TestDifferencesArePinned checks that each test exists that the table of COMPATIBILITY.md names.
 func TestDifferencesArePinned(t *testing.T) {
 	doc, err := os.ReadFile("../COMPATIBILITY.md")
 	require.NoError(t, err)

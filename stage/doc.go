@@ -1,17 +1,19 @@
-// Package stage decides by kwok Stages what happens to a Kubernetes object next, and when.
+// Package stage decides what happens to a Kubernetes object next, and when. kwok Stages are the
+// rules.
 //
-// It is pure: it has no goroutine, no clock and no I/O. Package stage/player plays its decisions on
-// a cluster, package stage/simulation in memory and in virtual time.
+// The package is pure: it has no goroutine, no clock and no I/O. Package stage/player plays its
+// decisions on a cluster. Package stage/simulation plays them in memory and in virtual time.
 //
 // # Terminology
 //
-//   - A Source is Stage definitions and where they came from. A Set is compiled from Sources.
+//   - A Source is Stage definitions and their origin, such as files. A Set is compiled from
+//     Sources.
 //   - A Candidate is a Stage that matches an object, with its chance and its possible delays.
 //   - A Transition is the decision to play one Stage on one object at one time.
 //   - An Effect is one thing that a transition does: an Event, a Patch, an Apply or a Delete.
-//   - An entry is the time from when an object is seen to match a Stage until the Stage is played,
-//     or the object no longer matches.
-//   - An Engine remembers entries and says what is due.
+//   - An entry begins when an object matches a Stage and this Stage is chosen. It ends when the
+//     Stage is played, or when the object no longer matches.
+//   - An Engine remembers entries and returns the transitions that are due.
 //
 // # Usage
 //
@@ -25,63 +27,66 @@
 //	effects, err := t.Effects(obj, now)    // what it does
 //	fmt.Print(set.Explain(obj, now))       // why: every Stage, every requirement, what was seen
 //
-// To play the Stages on a cluster, use stage/player. To own the time, drive an Engine by the loop
-// in its documentation. Package stage/lint finds Stages that compile but cannot be meant.
+// To play the Stages on a cluster, use stage/player. To control the time yourself, drive an Engine
+// with the loop in its documentation. Package stage/lint finds mistakes in Stages that compile.
 //
 // # Semantics
 //
-// Of the Stages for the kind of an object, those whose selectors it meets are candidates. One of
-// them is drawn by weight. It is played after a delay drawn from its range, unless the object stops
-// matching before: see packages selector and delay. Steps are carried out in order, and within a
-// step: event, finalizers, then delete, else patch, then apply. After a delete only the events of
-// later steps happen. Templates read the object as it was when the transition fired; finalizers and
-// no-op checks read it as earlier steps left it.
+// A Stage is a candidate if it is for the kind of the object and the object meets its selector. One
+// candidate is drawn by weight. The Stage is played after a delay drawn from its range, unless the
+// object stops matching before: see packages selector and delay. Steps happen in order. The order
+// within a step is: event, finalizers, then delete, or else patch, then apply. After a delete only
+// the events of later steps happen. Templates read the object as it was when the transition was
+// due. Finalizers and no-op checks read the object as earlier steps left it.
 //
-// An expression that fails on an object makes its requirement false, its weight not given, its
-// delay that of the milliseconds field. It never hides another Stage, nor another object.
+// If an expression fails on an object, its requirement is false, its weight is not given, and its
+// delay is the milliseconds field. A failed expression never affects another Stage or another
+// object.
 //
-// A Stage that was played is entered again at the next observation, if it still matches: a
-// heartbeat goes on because its patch changes the object. If the effects change nothing, or are
-// only an event, the Stage is not played again until somebody else changes the object. Rendered
-// YAML is YAML 1.1, as in kwok: n, y, no, yes, on and off are booleans, as keys too.
+// After a Stage was played, the object enters it again at the next observation, if the Stage still
+// matches. A heartbeat goes on because its patch changes the object. If the effects change nothing,
+// or are only an event, the Stage is not played again until another client changes the object.
+// Rendered YAML is YAML 1.1, as in kwok: n, y, no, yes, on and off are booleans, also as keys.
 //
 // # Extensions
 //
-// Two annotations of a Stage say what kwok cannot: [delay.ExtensionAnnotation] has jitter that is added, draws
-// from distributions and offsets from a time; [PatchesExtension] increments numbers and changes single
-// conditions. They need Options.Extensions. EXTENSIONS.md describes them.
+// Two annotations of a Stage add to what kwok can do. [delay.ExtensionAnnotation] adds jitter,
+// draws from distributions, and offsets from a time. [PatchesExtension] increments numbers and
+// changes single conditions. Both need Options.Extensions. EXTENSIONS.md describes them.
 //
 // # Determinism
 //
-// Random numbers are hashes of the seed, the group, kind, namespace, name and uid of the object, its
-// age when it was first observed, the number of the entry and the Stage. They are drawn once an
-// entry, so that an object which is updated often still advances. They do not depend on the order
-// of events, the number of workers or other objects. Template Now, jq now and CEL Now() are the
-// time that the caller gives. The same Set, seed and sequence of observations of an object give the
-// same transitions and effects; only addresses allocated by a [render.Env] depend on order. The
-// uids of stage/memory follow from its seed, the name of the object and how many objects had the
-// name before, so a simulation repeats as a whole; those of a cluster are never the same twice.
+// A random number is a hash of the seed, the object, the number of the entry and the Stage. The
+// object counts with its group, kind, namespace, name and uid, and with its age at the first
+// observation. They are drawn once per entry, so that an object with frequent updates still
+// advances. They do not depend on the order of events, the number of workers or other objects.
+// Template Now, jq now and CEL Now() return the time that the caller passes. The same Set, seed and
+// sequence of observations of an object give the same transitions and effects. Only addresses
+// allocated by a [render.Env] depend on the order. In stage/memory a uid follows from the seed, the
+// name of the object, and the number of earlier objects with the name, so that a whole simulation
+// repeats. The uids of a cluster are different each time.
 //
-// What draws anew:
+// New random numbers are drawn in these cases:
 //
-//   - An object with another uid, though of the same name, is another object: its outcomes and
-//     delays are independent of those of the object before.
-//   - An object that is forgotten ([Engine.Forget]) and observed again is a new one to the Engine:
-//     its entries count from 0 again. The age at the first observation, in whole seconds since
-//     metadata.creationTimestamp (0 without one, or if it is ahead), keeps it from repeating what
-//     it drew from 0 on before; within the same second of its age it does repeat that.
-//   - A program that is restarted, and another shard that takes an object over, observe it for the
-//     first time as after Forget. A delay that was running is drawn anew, in full; so is the choice
-//     between Stages. An object without creationTimestamp draws from its first entry again.
+//   - An object with the same name and another uid is another object. Its outcomes and delays are
+//     independent of the previous object.
+//   - An object that is forgotten ([Engine.Forget]) and observed again is new to the Engine: its
+//     entries count from 0 again. The draws also depend on the age at the first observation, in
+//     whole seconds since metadata.creationTimestamp, so the object does not repeat its earlier
+//     draws. It does repeat them within the same second of its age. The age is 0 without a
+//     creationTimestamp, or with one in the future.
+//   - A restarted program, or another shard that takes an object over, observes the object for the
+//     first time, as after Forget. A running delay is drawn again, and starts again; so is the
+//     choice between Stages. An object without creationTimestamp draws from its first entry again.
 //
 // # Concurrency
 //
 // Sources, Sets, Transitions and Effects are immutable and safe for concurrent use. An Engine
-// belongs to one goroutine. Objects that are passed in are neither changed nor kept.
+// belongs to one goroutine. The package neither changes nor keeps objects that are passed to it.
 //
 // # Compatibility
 //
-// Sound Stage files for kwok v0.8 work unchanged, in both generations of the API. Where kwok's
-// behaviour is a fault, this package differs on purpose: COMPATIBILITY.md at the root of the module
-// lists every difference and the test that pins it.
+// Sound Stage files for kwok v0.8 work unchanged, in both generations of the API. Where kwok has a
+// fault, this package differs intentionally: COMPATIBILITY.md at the root of the module lists every
+// difference and the test that checks it.
 package stage

@@ -8,19 +8,19 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/random"
 )
 
-// identity is what all draws of one object begin with: (seed, group, kind, namespace, name, uid,
+// identity is the common part of all draws of one object: (seed, group, kind, namespace, name, uid,
 // age at the first observation).
 //
-// The uid has an object that is made again draw anew. The age has an object that is observed for
-// the first time again, by a program that was restarted and has lost the number of the entry, not
-// repeat its draws from the first on.
+// Because of the uid, an object that is created again makes new draws. A restarted program has lost
+// the number of the entry and observes an object for the first time again; because of the age, the
+// object does not repeat its draws from the first on.
 func (k *kind) identity(seed uint64, obj *unstructured.Unstructured, now time.Time) random.Hash {
 	metadata := metadataOf(obj)
 	return random.New(seed).Text(k.Group).Text(k.Kind).Text(text(metadata, "namespace")).Text(text(metadata, "name")).
 		LongText(text(metadata, "uid")).Number(age(metadata, now))
 }
 
-// age is how many whole seconds an object has been there; 0 if it does not say since when.
+// age returns the age of an object in whole seconds; 0 without a creationTimestamp.
 func age(metadata map[string]any, now time.Time) uint64 {
 	created := text(metadata, "creationTimestamp")
 	if created == "" {
@@ -44,8 +44,8 @@ func (d draws) choice() uint64 { return random.Hash(d).Text("choice").Sum() }
 // delay decides the delay of the chosen Stage.
 func (d draws) delay(stage string) uint64 { return random.Hash(d).Text("delay").Text(stage).Sum() }
 
-// eval is the seed of Rand() in the expressions of the Stage with that salt. It is asked for at
-// every match, so it is cheap.
+// eval is the seed of Rand() in the expressions of the Stage with that salt. Every match computes
+// it, so it is cheap.
 func (d draws) eval(salt uint64) uint64 { return uint64(d) ^ salt }
 
 // effects is the seed of random functions in templates.

@@ -13,8 +13,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/patch"
 )
 
-// effectOn returns obj as one effect leaves it: itself if it does not change, nil if it is gone.
-// Effects on other objects do not change it.
+// effectOn returns obj after one effect: obj itself without a change, nil after its deletion.
+// Effects on other objects do not change obj.
 func effectOn(e Effect, obj *unstructured.Unstructured, now time.Time) (*unstructured.Unstructured, error) {
 	switch e := e.(type) {
 	case Patch:
@@ -46,7 +46,8 @@ func (p Patch) dryRun(obj *unstructured.Unstructured) (*unstructured.Unstructure
 	return patched, nil
 }
 
-// dryRun treats server-side apply as a merge: what an apply removes depends on who wrote it.
+// dryRun treats server-side apply as a merge: which fields an apply removes depends on their
+// managers.
 func (a Apply) dryRun(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	own, target := KeyOf(obj), KeyOf(a.Object)
 	if target.Namespace == "" {
@@ -62,7 +63,7 @@ func (a Apply) dryRun(obj *unstructured.Unstructured) (*unstructured.Unstructure
 	return p.dryRun(obj)
 }
 
-// within keeps of a change what an API server lets through by a subresource.
+// within keeps the part of a change that an API server accepts through a subresource.
 func within(subresource string, before, after map[string]any) map[string]any {
 	switch subresource {
 	case "":
@@ -73,12 +74,12 @@ func within(subresource string, before, after map[string]any) map[string]any {
 			kept["status"] = after["status"]
 		}
 		return kept
-	default: // it has a meaning of its own, as scale and binding have
+	default: // its meaning is special, such as scale and binding
 		return before
 	}
 }
 
-// deleted returns obj as it is while its finalizers hold it; nil if there are none.
+// deleted returns obj while its finalizers keep it from being removed; nil without finalizers.
 func deleted(obj *unstructured.Unstructured, now time.Time) *unstructured.Unstructured {
 	switch {
 	case len(obj.GetFinalizers()) == 0:

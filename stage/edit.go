@@ -22,13 +22,13 @@ type edit struct {
 	subresource string
 	target      []any // names of fields and indexes of items; of the number, or of the list of conditions
 
-	by        int64            // added to the number; 0: it is a condition
+	by        int64            // added to the number; 0 for a condition
 	condition string           // the type
 	template  *render.Template // of the fields of the condition
 }
 
-// patch returns the patch that makes the change to the object, nil if it changes nothing. A player
-// sends it together with the version of the object, so that it is for that state only.
+// patch returns the patch that makes the change to the object; nil without a change. A player sends
+// the patch with the version of the object, so that it applies only to this state.
 func (e *edit) patch(obj map[string]any, input render.Input) (Effect, error) {
 	ops, err := e.operations(obj, input)
 	if err != nil {
@@ -55,7 +55,7 @@ func (e *edit) operations(obj map[string]any, input render.Input) ([]any, error)
 	return e.editCondition(obj, before, input)
 }
 
-// sum adds to a number; what is not there is 0.
+// sum adds to a number. A missing number counts as 0.
 func sum(n any, by int64) (any, error) {
 	switch n := n.(type) {
 	case nil:
@@ -116,8 +116,8 @@ func (e *edit) fields(input render.Input) (map[string]any, error) {
 	return fields, nil
 }
 
-// changed is a condition with some fields changed. The time of its last transition is now if its
-// status changes, unless the fields say another.
+// changed returns a condition with some fields changed. If its status changes, lastTransitionTime
+// is now, unless the fields give another time.
 func changed(condition, fields map[string]any, now time.Time) map[string]any {
 	after := maps.Clone(condition)
 	maps.Copy(after, fields)
@@ -128,7 +128,7 @@ func changed(condition, fields map[string]any, now time.Time) map[string]any {
 	return after
 }
 
-// lookUp returns what is at a target; nil if there is nothing. An item of a list must be there.
+// lookUp returns the value at a target; nil if it is missing. An item of a list must exist.
 func lookUp(v any, target []any) (any, error) {
 	for i, step := range target {
 		if v == nil {
@@ -152,7 +152,7 @@ func lookUp(v any, target []any) (any, error) {
 	return v, nil
 }
 
-// assign sets a target, together with the objects around it that are missing.
+// assign sets a target, and creates missing objects around it.
 func assign(obj map[string]any, target []any, value any) ([]any, error) {
 	for i := range target {
 		v, err := lookUp(obj, target[:i+1])
@@ -186,7 +186,7 @@ func nested(target []any, value any) (any, error) {
 	return value, nil
 }
 
-// pointer is a target as a JSON pointer, printPath as it is written in a Stage.
+// pointer prints a target as a JSON pointer; printPath prints it as in a Stage.
 func pointer(target []any) string {
 	var s string
 	for _, step := range target {

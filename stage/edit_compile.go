@@ -53,7 +53,7 @@ func (b *editBuilder) fault(path string, offset int, err error) {
 	b.compiler.faultInText(b.path, b.text.Locate(&position.Error{Path: path, Offset: offset, Err: err}))
 }
 
-// edit compiles the item at a place of the list.
+// edit compiles one item of the list.
 func (b *editBuilder) edit(at string, t editText) *edit {
 	switch {
 	case (t.Increment == "") == (t.Condition == ""):
@@ -105,8 +105,8 @@ func (b *editBuilder) conditionEdit(at string, t editText) *edit {
 	return e
 }
 
-// target reads a path and the subresource by which it is changed: by default status for what is
-// below .status.
+// target reads a path and the subresource that is patched: by default status for a path below
+// .status.
 func (b *editBuilder) target(at, path string, subresource *string) (target []any, sub string) {
 	target, offset, err := parsePath(path)
 	if err != nil {
@@ -128,7 +128,7 @@ var (
 )
 
 // parsePath reads a path such as .status.containers[0].restarts or .metadata.annotations["a/b"]. An
-// error comes with the byte at which it is.
+// error comes with its offset in bytes.
 func parsePath(path string) (target []any, offset int, err error) {
 	for rest := path; rest != ""; rest = path[offset:] {
 		m := pathStep.FindStringSubmatch(rest)

@@ -16,8 +16,8 @@ import (
 )
 
 // Effect is one thing that a transition does to the cluster: an [Event], a [Patch], an [Apply] or a
-// [Delete]. Effects are data: they can be printed, compared with reflect.DeepEqual, kept and sent
-// later. They must not be changed: they share parts with each other.
+// [Delete]. Effects are data: a program can print them, compare them with reflect.DeepEqual, keep
+// them and send them later. It must not change them, because effects share parts with each other.
 type Effect interface {
 	// String prints the effect in one line, without control characters.
 	String() string
@@ -41,8 +41,8 @@ type Patch struct {
 }
 
 // Apply creates the object, or changes it if it exists: by server-side apply or by a patch. With a
-// Subresource it only patches that. An object of a namespaced kind that names no namespace belongs
-// to that of the object the transition is for.
+// Subresource it only patches the subresource. An object of a namespaced kind without a namespace
+// gets the namespace of the transition's object.
 type Apply struct {
 	Type        types.PatchType // ApplyPatchType, merge patch or strategic merge patch
 	Subresource string
@@ -79,10 +79,10 @@ func (a Apply) String() string {
 // String prints "delete".
 func (Delete) String() string { return "delete" }
 
-// JSON returns the patch as it is sent, with sorted keys.
+// JSON returns the patch as the player sends it, with sorted keys.
 func (p Patch) JSON() []byte { return encode(p.Data) }
 
-// JSON returns the object as it is sent, with sorted keys.
+// JSON returns the object as the player sends it, with sorted keys.
 func (a Apply) JSON() []byte {
 	if a.Object == nil {
 		return encode(nil)
@@ -91,8 +91,8 @@ func (a Apply) JSON() []byte {
 }
 
 // NoOp reports whether the patch would change nothing on obj. It neither changes nor keeps obj. The
-// error says why the patch cannot be applied, for example because a JSON patch removes a field that
-// is not there.
+// error says why the patch cannot be applied, for example because a JSON patch removes a missing
+// field.
 func (p Patch) NoOp(obj *unstructured.Unstructured) (bool, error) {
 	if obj == nil {
 		return false, errors.New("there is no object to patch")
@@ -104,18 +104,18 @@ func (p Patch) NoOp(obj *unstructured.Unstructured) (bool, error) {
 	return patch.Equal(obj.Object, after), nil
 }
 
-// schemaOf says how patches of an object merge. Without one, lists are replaced; a server will
-// refuse.
+// schemaOf says how patches of an object merge. Without a schema, a patch replaces lists; a server
+// will refuse it.
 func schemaOf(obj *unstructured.Unstructured) patch.Schema {
 	gvk := obj.GroupVersionKind()
 	schema, _ := patch.SchemaFor(gvk.Group, gvk.Version, gvk.Kind)
 	return schema
 }
 
-// Result returns what the patch makes of obj, as JSON values. It neither changes nor keeps obj, but
-// the result shares with it what the patch does not change. The error says why the patch cannot be
-// applied. Lists of the kinds that a strategic merge patch knows are merged by their keys, as an
-// API server does; those of other kinds are replaced.
+// Result returns obj with the patch applied, as JSON values. It neither changes nor keeps obj, but
+// the result shares unchanged parts with obj. The error says why the patch cannot be applied. A
+// strategic merge patch merges lists by their keys for the kinds that it knows, as an API server
+// does. It replaces the lists of other kinds.
 func (p Patch) Result(obj *unstructured.Unstructured) (any, error) {
 	switch p.Type {
 	case types.JSONPatchType:
@@ -132,12 +132,13 @@ func (p Patch) Result(obj *unstructured.Unstructured) (any, error) {
 	}
 }
 
-// usualPatch is the room for what is written: enough for the status of a Pod with one container.
+// usualPatch is the initial capacity of an encoded patch: enough for the status of a Pod with one
+// container.
 const usualPatch = 1 << 10
 
-// encode writes JSON values. What it is given came from a template or from Go code of the user, who
-// may have put anything into a Patch: what is not JSON is written as an error, which every server
-// refuses.
+// encode writes JSON values. The values come from a template, or from a Patch that a user made in
+// Go and that can hold any Go value. encode writes a value that JSON cannot hold as a string with
+// the error, so that every server refuses the patch.
 func encode(v any) []byte {
 	data, err := object.AppendJSON(make([]byte, 0, usualPatch), v)
 	if err != nil {
@@ -146,7 +147,7 @@ func encode(v any) []byte {
 	return data
 }
 
-// short names a patch type by the word that Stages use.
+// short returns the word that Stages use for a patch type.
 func short(t types.PatchType) string {
 	for name, known := range patchTypes {
 		if known == t {
@@ -170,7 +171,7 @@ func as(user string) string {
 	return "as " + user
 }
 
-// join separates the words that are not empty.
+// join joins the words that are not empty with spaces.
 func join(words ...string) string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }

@@ -16,22 +16,24 @@ import (
 
 // EngineOptions of [NewEngine]. The zero value is usable.
 type EngineOptions struct {
-	// Seed decides all draws, together with what the package comment names.
+	// Seed decides all draws, together with the values that the package comment lists.
 	Seed uint64
-	// Trace is called for everything that happens, by the goroutine that uses the Engine.
+	// Trace is called for every event, on the goroutine that uses the Engine.
 	Trace func(TraceEvent)
-	// LivelockLimit is how many transitions one object may make within LivelockWindow before it is
-	// parked as a livelock: left alone until it changes. Default 100.
+	// LivelockLimit is the number of transitions that one object may make within LivelockWindow.
+	// After more transitions the Engine parks the object as a livelock: it plays no Stage on the
+	// object until the object changes. Default 100.
 	LivelockLimit int
 	// LivelockWindow is the time within which transitions count towards LivelockLimit. Default 0:
-	// those at one instant, which suits virtual time.
+	// only transitions at the same instant count, which suits virtual time.
 	LivelockWindow time.Duration
 }
 
-// An Engine schedules transitions: it is told what objects look like and says which Stage is due
-// when. It has no clock, no goroutine and no I/O, and keeps keys and due times but no objects.
+// An Engine schedules transitions. The caller passes the states of objects, and the Engine says
+// which Stage is due, and when. It has no clock, no goroutine and no I/O. It keeps keys and due
+// times, but no objects.
 //
-// The loop that drives it:
+// This loop drives an Engine:
 //
 //	for at, ok := e.NextDue(); ok; at, ok = e.NextDue() {
 //		now = at // or wait until then
@@ -55,7 +57,7 @@ type Engine struct {
 	choices []choice // buffer of Observe
 }
 
-// A record is what the engine remembers of one object.
+// A record is the engine's memory of one object.
 type record struct {
 	timequeue.Timer // in the queue while a Stage is pending
 	key             Key
@@ -63,14 +65,14 @@ type record struct {
 	hash            random.Hash
 	next            uint64 // number of the next entry
 
-	// The pending Stage, nil if there is none.
+	// The pending Stage; nil without one.
 	stage   *compiled
 	draws   draws
 	random  uint64
 	entered time.Time
 
 	// The guard against livelocks.
-	windowStart time.Time // time of the first of the transitions that are counted
+	windowStart time.Time // time of the first counted transition
 	count       int
 	parked      bool
 	version     string // resourceVersion at which the object was parked
@@ -82,15 +84,16 @@ func NewEngine(s *Set, o EngineOptions) *Engine {
 	return &Engine{set: s, options: o, records: map[Key]*record{}}
 }
 
-// Observe takes the present state of an object. The object enters a Stage, stays in the one that it
-// entered before, or leaves it.
+// Observe takes the present state of an object. The object enters a Stage, stays in the Stage that
+// it entered before, or leaves this Stage.
 //
-// While the Stage chosen before can still be played, the choice, the time of entry and the random
-// number stay, and the due time is computed anew from them. A transition that was returned by
-// [Engine.Due] has ended its entry. An object with another UID is a new object.
+// While the chosen Stage can still be played, the choice, the time of entry and the random number
+// stay. Observe computes the due time from them again. A transition that [Engine.Due] returned has
+// ended its entry. An object with another UID is a new object.
 //
-// The only error is [ErrLivelock]. An object of a kind without Stages is ignored, one that is
-// deleted, with nothing left to wait for, is forgotten. Observe neither changes nor keeps obj.
+// The only error is [ErrLivelock]. Observe ignores an object of a kind without Stages. It forgets
+// an object that is being deleted and has no finalizer or grace period left. Observe neither
+// changes nor keeps obj.
 func (e *Engine) Observe(obj *unstructured.Unstructured, now time.Time) error {
 	k := e.set.kindOf(obj)
 	if k == nil {
@@ -116,15 +119,16 @@ func (e *Engine) Observe(obj *unstructured.Unstructured, now time.Time) error {
 	return nil
 }
 
-// leaves reports whether this is the last state of an object that is being deleted: nothing holds
-// it, and the API server removes it at once. A Stage for deletion would match this state once more.
+// leaves reports whether this is the last state of an object that is being deleted: it has no
+// finalizer or grace period left, and the API server removes it at once. A Stage for deletion would
+// match this state once more.
 func leaves(obj *unstructured.Unstructured) bool {
 	metadata := metadataOf(obj)
 	return metadata["deletionTimestamp"] != nil && metadata["deletionGracePeriodSeconds"] == int64(0) &&
 		len(obj.GetFinalizers()) == 0 && obj.GetDeletionTimestamp() != nil
 }
 
-// Forget drops an object and what is pending for it. It reports whether the object was known.
+// Forget drops an object and its pending transition. It reports whether the Engine knew the object.
 func (e *Engine) Forget(k Key, now time.Time) bool {
 	r := e.records[k]
 	if r == nil {
@@ -136,16 +140,18 @@ func (e *Engine) Forget(k Key, now time.Time) bool {
 	return true
 }
 
-// Len returns the number of objects that the engine knows, Pending how many of them have a
-// transition ahead.
+// Len returns the number of objects that the engine knows. Pending returns the number of objects
+// with a pending transition.
 func (e *Engine) Len() int     { return len(e.records) }
 func (e *Engine) Pending() int { return e.queue.Len() }
 
-// NextDue returns the earliest time at which a transition is due. It is false if none is pending.
+// NextDue returns the earliest time at which a transition is due. It returns false without a
+// pending transition.
 func (e *Engine) NextDue() (time.Time, bool) { return e.queue.Next() }
 
-// Upcoming returns the transition that is due first, as a TraceEvent of the kind TraceScheduled, without
-// weight and random number; its Time is that of the entry. It is false if none is pending.
+// Upcoming returns the transition that is due first, as a TraceEvent of the kind TraceScheduled.
+// The event has no weight and no random number; its Time is the time of the entry. Upcoming returns
+// false without a pending transition.
 func (e *Engine) Upcoming() (TraceEvent, bool) {
 	r, ok := e.queue.First()
 	if !ok {
@@ -154,9 +160,9 @@ func (e *Engine) Upcoming() (TraceEvent, bool) {
 	return TraceEvent{Time: r.entered, Kind: TraceScheduled, Key: r.key, Stage: r.stage.name, N: r.next - 1, Due: r.At()}, true
 }
 
-// Due takes the transitions that are due at the time now out of the engine, in the order of their
-// due times, and of equal times in that of their scheduling. What becomes due while the caller goes
-// through them is included.
+// Due removes the transitions that are due at the time now from the engine and returns them by due
+// time; equal times in the order of scheduling. A transition that becomes due during the iteration
+// is included.
 func (e *Engine) Due(now time.Time) iter.Seq[Transition] {
 	return func(yield func(Transition) bool) {
 		for {
@@ -183,7 +189,7 @@ func (e *Engine) pop(now time.Time) (Transition, bool) {
 	return t, true
 }
 
-// record returns the record of an object, a new one if there is none.
+// record returns the record of an object. It makes a record for a new object.
 func (e *Engine) record(k *kind, obj *unstructured.Unstructured, now time.Time) *record {
 	key, uid := k.identify(obj)
 	r := e.records[key]
@@ -202,7 +208,7 @@ func (e *Engine) record(k *kind, obj *unstructured.Unstructured, now time.Time) 
 
 // evaluate updates the record from the object.
 func (e *Engine) evaluate(r *record, k *kind, obj *unstructured.Unstructured, now time.Time) {
-	d := r.draws // of the entry at hand
+	d := r.draws // of the present entry
 	if r.stage == nil {
 		d = entry(r.hash, r.next)
 	}
@@ -237,8 +243,8 @@ func (e *Engine) enter(r *record, w *weightedChoice, scope *expression.Scope) {
 	}
 }
 
-// schedule computes the due time from the time of entry: a delay that is read from the object as a
-// time means that time, whenever it is read.
+// schedule computes the due time from the time of entry. A delay that the object gives as a time
+// means this time, no matter when it is read.
 func (e *Engine) schedule(r *record, scope *expression.Scope) {
 	scope.Now = r.entered
 	due := dueTime(r.entered, r.stage.delays(scope, r.draws).Pick(r.random))
@@ -288,7 +294,7 @@ func (r *record) transition(s *Set) Transition {
 	}
 }
 
-// weight is that of the pending Stage for the trace, -1 if it has none.
+// weight returns the weight of the pending Stage for the trace, or -1 without a weight.
 func (r *record) weight(scope *expression.Scope) int64 {
 	if w := r.stage.weight.Evaluate(scope); w.Given {
 		return w.Value

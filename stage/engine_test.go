@@ -180,8 +180,8 @@ func TestDueIncludesWhatBecomesDueMeanwhile(t *testing.T) {
 	require.Equal(t, 1, e.Pending(), "breaking off loses nothing")
 }
 
-// TestDrawsFollowTheWeights plays the first entry of many objects: the shares must be those of the
-// weights, the delays uniform.
+// TestDrawsFollowTheWeights plays the first entry of many objects: the shares must equal the
+// weights, and the delays must be uniform.
 func TestDrawsFollowTheWeights(t *testing.T) {
 	set := compile(t,
 		stageYAML("three", "  selector: {}\n  weight: 3\n  delay: {durationMilliseconds: 0, jitterDurationMilliseconds: 1000}"),

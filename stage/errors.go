@@ -18,8 +18,8 @@ type Position struct {
 // String prints file:line:col, leaving out what is unknown.
 func (p Position) String() string { return position.Position(p).String() }
 
-// Error is a fault in the definition of a Stage, or in the file that holds it. With a Key it is a part of
-// a sound Stage that failed on an object.
+// Error is a fault in the definition of a Stage, or in its file. An Error with a Key is about a
+// part of a sound Stage that failed on an object.
 type Error struct {
 	Key      Key      // the object on which the Stage failed; zero if the definition is at fault
 	Position Position // the place of the fault; zero if the Stage did not come from text
@@ -31,8 +31,8 @@ type Error struct {
 	lenient bool // a warning if Options.Lenient, else an error
 }
 
-// Error prints `file:line:col: stage "name": field.path: what is wrong`, leaving out what is
-// unknown, with the object in the place of the position if there is one.
+// Error prints `file:line:col: stage "name": field.path: what is wrong`, without unknown parts. If
+// the Error has a Key, the object replaces the position.
 func (e *Error) Error() string {
 	subject := ""
 	if e.Stage != "" {
@@ -56,6 +56,6 @@ func (e Errors) Error() string { return position.Lines(e) }
 // Unwrap returns the faults.
 func (e Errors) Unwrap() []error { return position.Unwrapped(e) }
 
-// ErrLivelock is returned for an object on which Stages go on without time passing. The object is
-// parked until it changes.
+// ErrLivelock is returned for an object on which Stages are played repeatedly while no time passes.
+// The Engine parks the object until it changes.
 var ErrLivelock = errors.New("livelock: stages follow one another without delay; the object is parked until it changes")

@@ -16,8 +16,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/selector"
 )
 
-// An Explanation says what a [Set] makes of an object, and why. It is plain data, and must not be
-// changed; [Explanation.String] is the form for people.
+// An Explanation says which Stages of a [Set] apply to an object, and why. It is plain data, and
+// must not be changed. [Explanation.String] prints it for people.
 type Explanation struct {
 	Key  Key
 	Time time.Time // at which the object was looked at
@@ -27,56 +27,57 @@ type Explanation struct {
 	// Kinds are the kinds that the Set has Stages for.
 	Kinds []schema.GroupVersionKind
 
-	leaves bool // whether this is the last state of the object, which an Engine ignores
+	leaves bool // whether this is the last state of a deleted object, which an Engine ignores
 }
 
-// A StageExplanation says whether and how one Stage applies to an object. Its paths are those of
-// fields of the Stage.
+// A StageExplanation says whether and how one Stage applies to an object. Its paths name fields of
+// the Stage.
 type StageExplanation struct {
 	Stage        string
-	Requirements []selector.Requirement // all of the selector, each with what was seen and the error that was passed over
+	Requirements []selector.Requirement // all requirements of the selector, each with the values seen and the ignored error
 	Matches      bool                   // whether all of them hold
-	// Candidate is the Stage as [Set.Candidates] lists it. It is zero, like all that follows,
-	// unless the Stage matches.
+	// Candidate is the Stage as [Set.Candidates] lists it. Candidate and all fields below it are
+	// zero, unless the Stage matches.
 	Candidate Candidate
 	Weight    WeightEvaluation
 	Delay     delay.Explanation
-	// DryRun is what the effects would do to the object at the earliest time at which they are due.
+	// DryRun says what the effects would do to the object at the earliest due time.
 	DryRun DryRun
 
 	doc *position.Document
 }
 
-// A WeightEvaluation tells how the weight of a Stage was found.
+// A WeightEvaluation tells where the weight of a Stage comes from.
 type WeightEvaluation struct {
-	Path  string // the field that counts: spec.weight, or that of the expression
-	Text  string // the source of the expression; "" if there is none
-	Seen  any    // what the expression gave; nil if nothing
+	Path  string // the field that gave the weight: spec.weight, or the field of the expression
+	Text  string // the source of the expression; "" without an expression
+	Seen  any    // the result of the expression; nil without a result
 	Value int64  // from 0 to 2^40; counts only if Given
-	Given bool   // false if the expression says so: by text that is empty or no integer, or by an error in CEL
-	Err   error  // why the expression does not count, if it failed or gave no integer
+	Given bool   // false if the expression gives an empty text, a text that is not an integer, or an error in CEL
+	Err   error  // why the expression was not used: it failed, or its result is not an integer
 }
 
-// A DryRun is what the effects of a Stage would do to an object if nobody else changes it before.
+// A DryRun says what the effects of a Stage would do to an object, if no other client changes the
+// object before.
 type DryRun struct {
 	// Due is when the Stage is played, with the least of its delays. Templates read this time.
 	Due time.Time
-	// Effects are those of [Transition.Effects], except that the addresses of nodes and pods are
-	// placeholders, unless the object has addresses.
+	// Effects are the same as from [Transition.Effects], except for the addresses of nodes and
+	// pods: they are placeholders, unless the object has addresses.
 	Effects []Effect
-	// Err says why there are none, or why one of them cannot be carried out.
+	// Err says why Effects is empty, or why an effect fails.
 	Err error
-	// After is the object as its own patches leave it; nil if it is deleted, or after an error.
-	// What an API server changes besides is not in it.
+	// After is the object after its own patches; nil if it is deleted, or after an error. It does
+	// not have changes that an API server makes, such as a new resourceVersion.
 	After *unstructured.Unstructured
-	// Idle is whether the effects leave the object as it is, with the least and with the greatest
-	// delay, so that the Stage is not played again until somebody else changes it.
+	// Idle reports whether the effects do not change the object, both with the least and with the
+	// greatest delay. Then the Stage is not played again until another client changes the object.
 	Idle bool
-	// Livelock is whether the Stage matches again at once after its effects, without delay, and
-	// changes the object again a moment later.
+	// Livelock reports whether the Stage matches again after its effects, without delay, and then
+	// changes the object again.
 	Livelock bool
 
-	sends bool // whether there are effects other than patches that change nothing
+	sends bool // whether at least one effect is not a patch that changes nothing
 }
 
 // Locate returns the place of a field of the Stage; zero if the Stage did not come from text.
@@ -84,11 +85,11 @@ func (v StageExplanation) Locate(path string) Position {
 	return locate(v.doc, v.Stage, &position.Error{Path: path, Offset: -1}).Position
 }
 
-// Explain tells what may happen next to obj, seen at the time now, and why: for every Stage of its
-// kind every requirement, the weight, the delay and the effects when they are due. It evaluates what
-// [Set.Candidates] and [Set.Next] evaluate, so it agrees with them; Rand() in CEL draws what it
-// draws for Candidates. Stages without a selector are not in it, [Set.Warnings] names them. It neither
-// changes nor keeps obj.
+// Explain tells what can happen next to obj at the time now, and why. For every Stage of its kind
+// it lists every requirement, the weight, the delay, and the effects at the due time. It evaluates
+// the same as [Set.Candidates] and [Set.Next], so that it agrees with them; Rand() in CEL draws the
+// same as for Candidates. Stages without a selector are left out; [Set.Warnings] names them.
+// Explain neither changes nor keeps obj.
 func (s *Set) Explain(obj *unstructured.Unstructured, now time.Time) Explanation {
 	e := Explanation{Key: KeyOf(obj), Time: now, Kinds: s.Kinds()}
 	k := s.kindOf(obj)
@@ -134,12 +135,12 @@ func (st *compiled) explainDelay(scope *expression.Scope) delay.Explanation {
 	return st.extension.Extend(e)
 }
 
-// moment is how much later an outcome is tried again: a template that prints the time prints
-// another one.
+// moment is the time between the two tries of an outcome, so that a template which prints the time
+// gives a different result.
 const moment = time.Millisecond
 
-// dryRun plays the candidate on obj when it is due and, if it is a candidate again at once, on the
-// result.
+// dryRun plays the candidate on obj when it is due. If the Stage is then a candidate again without
+// delay, dryRun also plays it on the result.
 func (c Candidate) dryRun(obj *unstructured.Unstructured) DryRun {
 	first, last := c.Transition(0).Due, c.Transition(math.MaxUint64).Due
 	o := c.try(obj, first)
@@ -158,7 +159,7 @@ func (c Candidate) dryRun(obj *unstructured.Unstructured) DryRun {
 	return o
 }
 
-// try carries the effects out on a copy.
+// try applies the effects to a copy.
 func (c Candidate) try(obj *unstructured.Unstructured, now time.Time) DryRun {
 	t, o := c.transition, DryRun{Due: now}
 	slots, err := t.plan(render.Input{Object: obj.Object, Now: now, Seed: t.draws.effects(t.Stage), Env: presentAddresses(t.set.env, obj)})
@@ -182,8 +183,8 @@ func (c Candidate) try(obj *unstructured.Unstructured, now time.Time) DryRun {
 	return o
 }
 
-// presentAddresses is the Env for a dry run: it allocates nothing. It is nil, and the addresses are
-// placeholders, unless the object has some.
+// presentAddresses returns the Env for a dry run, which allocates no address. The result is nil if
+// the object has no addresses; then templates see placeholders.
 func presentAddresses(env render.Env, obj *unstructured.Unstructured) render.Env {
 	status, _ := object.Map(obj.Object, "status")
 	var ips []string

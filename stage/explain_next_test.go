@@ -122,8 +122,8 @@ func isSame(obj, applied *unstructured.Unstructured) bool {
 	return own == target
 }
 
-// asPatch is an Apply as a merge of the object, which is what it does to fields that nobody else
-// has applied.
+// asPatch returns an Apply as a merge patch of the object. An Apply does the same to fields that no
+// other client has applied.
 func asPatch(a stage.Apply) stage.Patch {
 	p := stage.Patch{Type: types.MergePatchType, Subresource: a.Subresource, Data: a.Object.Object}
 	if a.Type == types.StrategicMergePatchType {

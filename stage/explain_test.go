@@ -68,7 +68,7 @@ func TestExplainWithoutObject(t *testing.T) {
 	require.Equal(t, "Node node: nothing happens: no stage is for v1 Node; the set has none at all\n", stage.MustCompile().Explain(node, start).String())
 }
 
-// FuzzExplain holds explanations against what the Set decides.
+// FuzzExplain compares explanations with the decisions of the Set.
 func FuzzExplain(f *testing.F) {
 	f.Add(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"containers":[{"name":"c"}],"nodeName":"n"}}`, uint64(1))
 	f.Add(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","finalizers":["x"],"deletionTimestamp":"2006-01-02T15:04:05Z"}}`, uint64(1))
@@ -141,7 +141,7 @@ func requireAgreement(t *testing.T, set *stage.Set, obj *unstructured.Unstructur
 	require.True(t, len(candidates) == 0 || math.Abs(sum-1) < 1e-9)
 }
 
-// TestOutcomes pins what is said of effects.
+// TestOutcomes checks the text about effects.
 func TestOutcomes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		body           string

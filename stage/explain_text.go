@@ -16,9 +16,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/selector"
 )
 
-// String is the explanation for a person at a terminal: in the first line what may happen next, or
-// why nothing does; then the Stages, each with its requirements (✓ holds, ✗ does not), and of those
-// that match also chance, weight, delay and effects.
+// String prints the explanation for a person at a terminal. The first line says what can happen
+// next, or why nothing can. Then come the Stages, each with its requirements (✓ holds, ✗ does not).
+// A Stage that matches also has its chance, weight, delay and effects.
 func (e Explanation) String() string {
 	var b strings.Builder
 	if e.Key.Kind != "" {
@@ -67,7 +67,7 @@ func (v StageExplanation) next() string {
 	}
 }
 
-// but is what keeps a Stage from being played like any other.
+// but says why a Stage is not played like any other.
 func (o DryRun) but() string {
 	switch {
 	case o.Err != nil:
@@ -166,7 +166,7 @@ func mark(ok bool) string {
 	return "✗"
 }
 
-// requirement prints one that holds without its place, which nobody needs then.
+// requirement prints a requirement. It leaves out the place of a requirement that holds.
 func (v StageExplanation) requirement(r selector.Requirement) string {
 	s := r.Text + ": saw " + list(r.Seen)
 	if r.Err != nil {
@@ -178,7 +178,7 @@ func (v StageExplanation) requirement(r selector.Requirement) string {
 	return s
 }
 
-// list prints values; what is not there is "nothing".
+// list prints values. Without a value it prints "nothing".
 func list(values []any) string {
 	if !slices.ContainsFunc(values, func(v any) bool { return v != nil }) {
 		return "nothing"
@@ -190,7 +190,7 @@ func list(values []any) string {
 	return strings.Join(texts, ", ")
 }
 
-// widest is how many characters of a value or effect are printed.
+// widest is the largest number of characters that are printed for a value or an effect.
 const widest = 160
 
 func value(v any) string {
@@ -216,7 +216,7 @@ func clipped(s string) string {
 func (v StageExplanation) weight() string {
 	w := v.Weight
 	if w.Value == 0 && w.Path == "spec."+parts.WeightPath {
-		w.Path = "" // of a weight that is not written: whoever writes 0 asks for the default
+		w.Path = "" // the Stage has no weight, or 0, which means the default
 	}
 	if !w.Given {
 		return "no weight" + origin(w.Path, w.Text, w.Seen, w.Err)
@@ -238,7 +238,7 @@ func (v StageExplanation) delay() string {
 	return s
 }
 
-// part prints a part of a delay: what it is, its value and its origin.
+// part prints a part of a delay: its name, its value and its origin.
 func part(p delay.Evaluation) string {
 	if p.Meaning != "" {
 		return p.Name + ", " + p.Meaning + "," + evaluation(p)
@@ -253,7 +253,7 @@ func evaluation(e delay.Evaluation) string {
 	return " " + e.Value.String() + origin(e.Path, e.Text, e.Seen, e.Err)
 }
 
-// origin tells where a value comes from, and what became of the expression if there is one.
+// origin tells where a value comes from, and the result of its expression, if any.
 func origin(path, text string, seen any, err error) string {
 	if path == "" {
 		path = "default"
@@ -269,7 +269,7 @@ func origin(path, text string, seen any, err error) string {
 	return s
 }
 
-// lines prints the effects and what comes of them.
+// lines prints the effects and their result.
 func (o DryRun) lines() []string {
 	var lines []string
 	for _, e := range o.Effects {

@@ -14,16 +14,16 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// Extensions are annotations of a Stage, whose values are YAML: the CustomResourceDefinition of
-// Stages lets an API server drop fields that it does not know, but keeps annotations. Kwok ignores
-// them. EXTENSIONS.md describes them.
+// Extensions are annotations of a Stage with YAML values. They are not fields, because an API
+// server drops unknown fields of a Stage, but keeps its annotations. Kwok ignores the annotations.
+// EXTENSIONS.md describes them.
 //
 // [delay.ExtensionAnnotation] changes the delay.
 const (
-	// PatchesExtension is changes of single numbers and conditions.
+	// PatchesExtension changes single numbers and conditions.
 	PatchesExtension = extensionPrefix + "patches"
 
-	// extensionPrefix is below a domain of this project, as annotations of nobody else may be.
+	// extensionPrefix is below a domain of this project, so no other project uses it.
 	extensionPrefix = "stagecraft-go.github.io/"
 )
 
@@ -63,7 +63,7 @@ func (c *compiler) delayExtension(path, text string) *delay.Extension {
 	return x
 }
 
-// faultInText records a fault within the YAML that a field holds as text.
+// faultInText records a fault within the YAML text of a field.
 func (c *compiler) faultInText(path string, e *position.Error) {
 	err := e.Err
 	if e.Path != "" {
@@ -83,7 +83,7 @@ func flat(err error) []error {
 	return []error{err}
 }
 
-// delays returns the delays that are possible, the extension included.
+// delays returns the possible delays, including the extension.
 func (st *compiled) delays(scope *expression.Scope, d draws) delay.Range {
 	scope.Seed = d.eval(st.salt)
 	if st.extension != nil {

@@ -2,9 +2,9 @@ package stage
 
 import "github.com/stagecraft-go/stagecraft/internal/position"
 
-// A faultCount says how many faults of a source were found: warnings, faults that are warnings if
-// the options are lenient, and errors. Of each the first 100 are kept. The others are counted: a
-// fault in each of many documents makes a message that nobody reads, larger than its file.
+// A faultCount counts the faults of a source in three classes: warnings, faults that are warnings
+// if the options are lenient, and errors. The first 100 of each class are kept. The others are only
+// counted, because a fault in each of many documents would make a message larger than the file.
 type faultCount [3]int
 
 // keep counts a fault, and reports whether it is kept.
@@ -20,7 +20,7 @@ func (c *faultCount) keep(f *Error) bool {
 	return c[class] <= position.MaxFaults
 }
 
-// more is a fault for each class of which some were only counted.
+// more returns a fault for each class with faults that were only counted.
 func (c *faultCount) more(file string) []*Error {
 	var faults []*Error
 	for class, n := range c {
@@ -33,7 +33,8 @@ func (c *faultCount) more(file string) []*Error {
 	return faults
 }
 
-// capped are the faults of a source, with their number in place of those that are too many.
+// capped returns the faults of a source. The number of further faults replaces the faults above the
+// limit.
 func capped(faults []*Error) []*Error {
 	var count faultCount
 	var kept []*Error

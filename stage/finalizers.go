@@ -13,11 +13,11 @@ type finalizers struct {
 
 const finalizersPath = "/metadata/finalizers"
 
-// edit returns the JSON patch that makes the change to the list, and the list after it. No
-// operations: no change.
+// edit returns the JSON patch that changes the list, and the changed list. Without a change it
+// returns no operations.
 //
-// The operations are the reference's: items are removed before others are added, by descending
-// index; a list of which nothing is kept is removed as a whole.
+// The operations are the same as kwok's. The patch removes items by descending index, and then adds
+// others. If no item is kept, the patch removes the whole list.
 func (f *finalizers) edit(list []string) (ops []any, after []string) {
 	kept := f.kept(list)
 	missing := f.missing(kept)
@@ -53,7 +53,7 @@ func additions(names []string) (ops []any) {
 	return ops
 }
 
-// kept is the part of the list that is not removed. A finalizer that is also added stays.
+// kept returns the items that stay in the list. A finalizer that is both removed and added stays.
 func (f *finalizers) kept(list []string) []string {
 	if f.empty {
 		return nil
@@ -63,7 +63,7 @@ func (f *finalizers) kept(list []string) []string {
 	})
 }
 
-// missing is what is to be added to the list, without those that are there and without duplicates.
+// missing returns the finalizers to add, without duplicates and without items that the list has.
 func (f *finalizers) missing(list []string) []string {
 	var names []string
 	for _, name := range f.add {

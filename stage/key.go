@@ -16,7 +16,7 @@ type Key struct {
 	Namespace, Name      string // Namespace is "" for cluster-scoped objects
 }
 
-// KeyOf returns the key of an object; that of nil is zero.
+// KeyOf returns the key of an object. The key of nil is zero.
 func KeyOf(obj *unstructured.Unstructured) Key {
 	if obj == nil {
 		return Key{}
@@ -29,7 +29,7 @@ func KeyOf(obj *unstructured.Unstructured) Key {
 	return k
 }
 
-// metadataOf is nil if there is none.
+// metadataOf returns the metadata of an object; nil without metadata.
 func metadataOf(obj *unstructured.Unstructured) map[string]any {
 	m, _ := obj.Object["metadata"].(map[string]any)
 	return m
@@ -39,7 +39,7 @@ func resourceVersion(obj *unstructured.Unstructured) string {
 	return text(metadataOf(obj), "resourceVersion")
 }
 
-// text is a field that should be a string; "" if it is none.
+// text returns a field that should be a string; "" if it is not a string.
 func text(m map[string]any, field string) string {
 	s, _ := m[field].(string)
 	return s

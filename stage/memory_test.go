@@ -45,7 +45,7 @@ func TestMemoryOfStages(t *testing.T) {
 	}
 }
 
-// liveHeap is what the heap holds after a collection.
+// liveHeap is the size of the live heap after a garbage collection.
 func liveHeap() int64 {
 	var m runtime.MemStats
 	runtime.GC()

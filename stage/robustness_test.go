@@ -16,8 +16,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
-// TestHostileInput plays Stages and objects that try to take all time or memory, beside one that is
-// sound. Each ends, within bounded memory, and the sound one is played.
+// TestHostileInput plays Stages and objects that try to take all time or memory, together with a
+// sound Stage. Each ends within bounded memory, and the sound Stage is played.
 func TestHostileInput(t *testing.T) {
 	const pending = "{key: .status.phase, operator: In, values: [Pending]}"
 	labelled := func(rest string) string { return "  selector: {matchLabels: {hostile: 'yes'}}\n" + rest }

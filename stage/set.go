@@ -46,18 +46,17 @@ type compiled struct {
 	given     []string         // the names and values of the annotations that are extensions
 	steps     []step
 	immediate bool
-	salt      uint64 // tells the random numbers of its expressions from those of other Stages
+	salt      uint64 // makes the random numbers of its expressions differ from other Stages'
 }
 
 // Candidate is a Stage that matches an object.
 type Candidate struct {
 	Stage string
-	// Weight is the weight of the Stage, 0 or more. It counts only if Weighted; an expression may
-	// have given none.
+	// Weight is the weight of the Stage, 0 or more. It counts only if Weighted is true; an
+	// expression might give no weight.
 	Weight   int64
 	Weighted bool
-	// Probability is the chance that this Stage is the one that is played. The sum over all
-	// candidates is 1.
+	// Probability is the chance that this Stage is chosen. The sum over all candidates is 1.
 	Probability float64
 	// Delay is the time from entering the Stage to its effects.
 	Delay delay.Range
@@ -65,8 +64,8 @@ type Candidate struct {
 	transition Transition // without random number and due time
 }
 
-// Transition returns the decision for this candidate, whatever its probability. The random number
-// chooses the delay: 0 the least.
+// Transition returns the decision to play this candidate, whatever its probability. The random
+// number chooses the delay: 0 is the least delay.
 func (c Candidate) Transition(random uint64) Transition {
 	t := c.transition
 	t.Random, t.Due = random, dueTime(t.Entered, c.Delay.Pick(random))
@@ -91,7 +90,7 @@ func (s *Set) add(st *compiled) {
 	k.stages = append(k.stages, st)
 }
 
-// group has the selectors of each kind share their work, once all Stages are there.
+// group makes the selectors of each kind share their work. It is called after all Stages are added.
 func (s *Set) group() {
 	for _, kinds := range s.kinds {
 		for _, k := range kinds {
@@ -108,7 +107,7 @@ func (s *Set) group() {
 func (s *Set) Kinds() []schema.GroupVersionKind { return slices.Clone(s.refs) }
 
 // WithEnv returns the same Stages with another Env, so that one Set can be compiled and played on
-// several clusters at the same time. Nil is a new one, as [Options] have it.
+// several clusters at the same time. Nil means a new [render.Network], as in [Options].
 func (s *Set) WithEnv(env render.Env) *Set {
 	if env == nil {
 		env = render.NewNetwork(render.NetworkOptions{})
@@ -128,9 +127,9 @@ func (s *Set) Stages(kind schema.GroupVersionKind) []string {
 // Warnings returns what Compile found but did not refuse.
 func (s *Set) Warnings() Errors { return slices.Clone(s.warnings) }
 
-// ObserveEnv shows the Env of the Set an object, so that it knows the addresses of nodes and those
-// that pods have. An Env that does not observe objects ignores it. A player calls it for every
-// object it sees; whoever drives an [Engine] calls it before Observe.
+// ObserveEnv passes an object to the Env of the Set, so that the Env knows the addresses of nodes
+// and pods. It does nothing if the Env does not observe objects. A player calls ObserveEnv for
+// every object that it sees. A program that drives an [Engine] calls ObserveEnv before Observe.
 func (s *Set) ObserveEnv(obj *unstructured.Unstructured) {
 	if env, ok := s.env.(observer); ok && obj != nil {
 		env.Observe(obj.Object)
@@ -149,21 +148,21 @@ var (
 	podKind  = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 )
 
-// NeedsNodes reports whether the Env of the Set must have observed the Nodes before the Stages of
-// Pods and Nodes are played: it observes objects, and there are such Stages.
+// NeedsNodes reports whether the Env of the Set must observe the Nodes before the Stages of Pods
+// and Nodes are played. This is so if the Env observes objects and the Set has such Stages.
 func (s *Set) NeedsNodes() bool {
 	_, observes := s.env.(observer)
 	return observes && len(s.stagesOf(podKind))+len(s.stagesOf(nodeKind)) > 0
 }
 
-// observer is what a [render.Env] can also be.
+// observer is an optional interface of a [render.Env].
 type observer interface {
 	Observe(obj map[string]any)
 	Forget(obj map[string]any)
 }
 
 // Candidates returns every Stage that matches obj at the time now, in the order of the sources,
-// with its weight, probability and delays. There are no dice in it. It neither changes nor keeps
+// with its weight, probability and delays. It draws no random number. It neither changes nor keeps
 // obj.
 func (s *Set) Candidates(obj *unstructured.Unstructured, now time.Time) []Candidate {
 	k := s.kindOf(obj)
@@ -193,8 +192,8 @@ func (s *Set) Candidates(obj *unstructured.Unstructured, now time.Time) []Candid
 }
 
 // Next decides what happens to obj, observed at the time now for the first time: it chooses a Stage
-// and a delay by the n-th draw of the object. It is false if no Stage matches. Next is pure;
-// [Engine] remembers earlier choices and the time of the first observation, and counts n. It
+// and a delay by the n-th draw of the object. It returns false if no Stage matches. Next is pure;
+// an [Engine] remembers earlier choices and the time of the first observation, and counts n. Next
 // neither changes nor keeps obj.
 func (s *Set) Next(obj *unstructured.Unstructured, now time.Time, seed, n uint64) (Transition, bool) {
 	k := s.kindOf(obj)
@@ -236,7 +235,7 @@ func (s *Set) release(scope *expression.Scope) {
 	s.scopes.Put(scope)
 }
 
-// kindOf returns the kind of an object; nil if there are no Stages for it, or no object.
+// kindOf returns the kind of an object; nil for a kind without Stages, or for a nil object.
 func (s *Set) kindOf(obj *unstructured.Unstructured) *kind {
 	if obj == nil {
 		return nil

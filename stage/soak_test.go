@@ -21,9 +21,10 @@ import (
 
 var soakPods = flag.Int("soak", 0, "play the life of so many pods in TestSoak")
 
-// TestSoak prints what the whole life of many pods costs on one core: `make soak`, which collects
-// no garbage before there is none of the memory left that it is given (GOGC=off, GOMEMLIMIT). A
-// simulation has the machine to itself, and at the default the collector takes a third of the time.
+// TestSoak prints the cost of the whole life of many pods on one core. `make soak` runs it with
+// GOGC=off and GOMEMLIMIT, so that garbage is collected only when the memory is used up. A
+// simulation has the machine to itself, and with the default the collector takes a third of the
+// time.
 func TestSoak(t *testing.T) {
 	if *soakPods == 0 {
 		t.Skip("a long run: make soak, or -soak N")
@@ -32,8 +33,8 @@ func TestSoak(t *testing.T) {
 	t.Log(playLives(t, *soakPods))
 }
 
-// BenchmarkLives plays whole lives on one core. What a transition costs should not depend on how
-// many pods there are.
+// BenchmarkLives plays whole lives on one core. The cost of a transition should not depend on the
+// number of pods.
 func BenchmarkLives(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, n := range []int{10_000, 100_000} {
@@ -56,7 +57,7 @@ const ttl = `
   delay: {durationMilliseconds: 1000, jitterDurationMilliseconds: 5000}
   next: {delete: true}`
 
-// lives is what it cost to play some.
+// lives is the cost of playing some lives.
 type lives struct {
 	pods, transitions int
 	created, played   time.Duration
@@ -132,7 +133,7 @@ func cpu(t testing.TB) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// held is how much memory the Go runtime has from the system.
+// held is the memory that the Go runtime has from the system.
 func held() uint64 {
 	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(s)

@@ -16,18 +16,18 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// A Source is Stage definitions together with where they came from. It also holds the faults that
-// were found while reading; [Compile] reports these with its own, so that a user sees all of them
+// A Source is Stage definitions together with their origin. It also holds the faults that were
+// found while reading. [Compile] reports them with its own faults, so that a user sees all faults
 // at once.
 //
-// A Source is immutable and safe for concurrent use; what its methods return is shared with it and
-// must not be changed.
+// A Source is immutable and safe for concurrent use. A caller must not change the results of its
+// methods, because the Source shares them.
 type Source struct {
 	definitions []definition
 	others      []*unstructured.Unstructured
 	faults      []*Error
-	empty       []*Error // of the paths that were named and hold no Stages, for Compile
-	more        []*Error // how many faults of each file are not among these
+	empty       []*Error // the named paths without Stages, for Compile
+	more        []*Error // the number of further faults of each file
 }
 
 // A definition is one Stage and the document it was read from, if any.
@@ -37,8 +37,8 @@ type definition struct {
 }
 
 // Parse reads Stages from YAML or JSON text: any number of documents, each an object or a List of
-// objects. Name is what errors call the text. Parse itself cannot fail: faults go to
-// [Source.Errors] and to [Compile].
+// objects. Errors use name for the text. Parse itself cannot fail: faults go to [Source.Errors] and
+// to [Compile].
 func Parse(name string, data []byte) Source {
 	var r reader
 	position.Each(name, data, func(doc *position.Document) {
@@ -56,9 +56,9 @@ func Parse(name string, data []byte) Source {
 	return r.source
 }
 
-// Load reads files, and of directories the files below them that end in .yaml, .yml or .json, in
-// the order of their names. The error is that of the file system: nothing is read by half. A path
-// without Stages is a fault that [Compile] reports.
+// Load reads files, and the files below directories that end in .yaml, .yml or .json, in the order
+// of their names. It returns the first error of the file system, and then no Source. [Compile]
+// reports a path without Stages as a fault.
 func Load(paths ...string) (Source, error) {
 	var all Source
 	for _, p := range paths {
@@ -110,8 +110,8 @@ func isManifest(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
-// FromStages makes a Source of Stages that did not come from text. Its faults carry paths but no
-// positions. The Stages must not be changed afterwards.
+// FromStages makes a Source of Stages that did not come from text. Its faults have paths but no
+// positions. The caller must not change the Stages afterwards.
 func FromStages(stages ...v1alpha1.Stage) Source {
 	var s Source
 	for _, st := range stages {
@@ -120,7 +120,7 @@ func FromStages(stages ...v1alpha1.Stage) Source {
 	return s
 }
 
-// Stages returns the Stages that were read, those with faults included.
+// Stages returns the Stages that were read, including Stages with faults.
 func (s Source) Stages() []v1alpha1.Stage {
 	stages := make([]v1alpha1.Stage, len(s.definitions))
 	for i, d := range s.definitions {
@@ -139,9 +139,9 @@ func (s Source) Locate(i int, path string, offset int) Position {
 // OtherObjects returns the objects that are not Stages, in the order of the files.
 func (s Source) OtherObjects() []*unstructured.Unstructured { return slices.Clone(s.others) }
 
-// Errors returns what was wrong with the text: syntax, unknown fields, values of the wrong type.
-// [Compile] finds more. Of a file there are at most 100 errors and 100 warnings, and after all
-// others one that counts the rest.
+// Errors returns the faults of the text: syntax, unknown fields, values of the wrong type.
+// [Compile] finds more. A file has at most 100 errors and 100 warnings; one last fault counts the
+// others.
 func (s Source) Errors() Errors { return slices.Concat(s.faults, s.more) }
 
 func (s Source) with(more Source) Source {
@@ -154,7 +154,7 @@ func (s Source) with(more Source) Source {
 	}
 }
 
-// named returns what was read from a path that the user named. It should have Stages.
+// named returns the Source of a path that the user named. The path should have Stages.
 func (s Source) named(path string) Source {
 	if len(s.definitions)+len(s.faults) > 0 {
 		return s
@@ -176,7 +176,8 @@ type reader struct {
 	count  faultCount
 }
 
-// document reads one object. Kind is what an item of a StageList is when it does not say so itself.
+// document reads one object. kind is the kind of an item of a StageList that does not name its
+// kind.
 func (r *reader) document(doc *position.Document, kind string) {
 	m, ok := doc.Value.(map[string]any)
 	if !ok {
@@ -202,11 +203,11 @@ func (r *reader) document(doc *position.Document, kind string) {
 	}
 }
 
-// apiVersion is that of Stages.
+// apiVersion is the apiVersion of Stages.
 const apiVersion = v1alpha1.Group + "/" + v1alpha1.Version
 
-// isStage reports whether an object of kind Stage is meant for us. kwok looks at the kind only;
-// other projects have Stages of their own.
+// isStage reports whether an object of kind Stage is a kwok Stage. kwok looks only at the kind, but
+// other projects also have a kind Stage.
 func isStage(group string, m map[string]any) bool {
 	spec, _ := m["spec"].(map[string]any)
 	return group == "" || strings.HasSuffix(group, v1alpha1.Group) || spec["resourceRef"] != nil || spec["next"] != nil

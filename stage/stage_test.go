@@ -40,7 +40,7 @@ func names(set *stage.Set, obj *unstructured.Unstructured) []string {
 	return got
 }
 
-// effects prints what the first candidate does.
+// effects prints the effects of the first candidate.
 func effects(t testing.TB, set *stage.Set, obj *unstructured.Unstructured) []string {
 	t.Helper()
 	candidates := set.Candidates(obj, start)

@@ -21,7 +21,7 @@ type step struct {
 	delete     bool
 	patch      *patchStep
 	apply      *applyStep
-	edit       *edit // in the place of patch
+	edit       *edit // replaces patch
 }
 
 type patchStep struct {
@@ -42,7 +42,7 @@ type applyStep struct {
 	allow       *Allow // nil: everything
 }
 
-// steps compiles the effects of a Stage: steps, or next if there are none.
+// steps compiles the effects of a Stage: spec.steps, or spec.next without steps.
 func (c *compiler) steps(kind schema.GroupVersionKind, s *v1alpha1.StageSpec) []step {
 	switch {
 	case len(s.Steps) > 0:
@@ -72,8 +72,8 @@ func (c *compiler) step(path string, kind schema.GroupVersionKind, s v1alpha1.St
 	return st
 }
 
-// next turns the legacy form into steps: event, finalizers, patches (or the one that statusTemplate
-// means), delete. Delete wins over patches, as the Stage document says.
+// next turns the legacy form into steps: event, finalizers, patches (or the patch of
+// statusTemplate), delete. Delete wins over patches, as the Stage document says.
 func (c *compiler) next(kind schema.GroupVersionKind, n *v1alpha1.StageNext) []step {
 	steps := []step{
 		{event: c.event("spec.next.event", n.Event)},
@@ -155,7 +155,7 @@ var patchTypes = map[v1alpha1.StagePatchType]types.PatchType{
 	v1alpha1.StagePatchTypeStrategicMergePatch: types.StrategicMergePatchType,
 }
 
-// strategicKinds are patched strategically where the Stage does not say how.
+// strategicKinds get a strategic merge patch if the Stage does not name a patch type.
 var strategicKinds = map[schema.GroupVersionKind]bool{
 	{Version: "v1", Kind: "Pod"}:  true,
 	{Version: "v1", Kind: "Node"}: true,
@@ -208,16 +208,16 @@ func (c *compiler) template(path, text string) *render.Template {
 	t, err := render.Compile(text, c.templates)
 	c.fault(path, templateFaults(err))
 	if at := numberMethod.FindStringSubmatchIndex(text); at != nil {
-		c.add(&position.Error{Path: path, Offset: at[2], Err: fmt.Errorf("numbers have no methods here, as they are numbers: leave %s out", text[at[2]:at[3]])})
+		c.add(&position.Error{Path: path, Offset: at[2], Err: fmt.Errorf("a number has no method %s; remove %s", text[at[2]+1:at[3]], text[at[2]:at[3]])})
 	}
 	return t
 }
 
-// numberMethod is a method of json.Number, which numbers are in kwok's templates, on a value within
-// an action.
+// numberMethod matches a method of json.Number on a value within an action. In kwok's templates a
+// number is a json.Number.
 var numberMethod = regexp.MustCompile(`\{\{[^}]*[\w)](\.(?:Int64|Float64|String))\b`)
 
-// templateFaults makes faults of a field of the errors that render.Compile joins.
+// templateFaults turns the errors that render.Compile joins into faults of a field.
 func templateFaults(err error) error {
 	switch err := err.(type) {
 	case *render.Error:

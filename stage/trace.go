@@ -11,19 +11,19 @@ import (
 // TraceEvent is one thing that an [Engine] or a player.Player did. Fields that do not belong to its Kind
 // are zero.
 type TraceEvent struct {
-	Time time.Time // the time given to the engine, or that of the player
+	Time time.Time // the time given to the engine, or the time of the player
 	Kind TraceKind
 	Key  Key
 
 	ResourceVersion string    // TraceObserved: of the object
-	Stage           string    // the name; all kinds but TraceObserved and TraceForgotten
+	Stage           string    // the name; in all kinds except TraceObserved and TraceForgotten
 	N               uint64    // TraceScheduled, TracePlayed: the number of this entry of the object, from 0
 	Due             time.Time // TraceScheduled, TracePlayed, TraceEffected: when the transition is or was due
-	Weight          int64     // TraceScheduled: of the Stage, -1 if it has none
+	Weight          int64     // TraceScheduled: of the Stage; -1 without a weight
 	Random          uint64    // TraceScheduled: the number that chose the delay
-	Index           int       // TraceEffected, TraceFailed: place of the effect in the transition, counted over all its steps
+	Index           int       // TraceEffected, TraceFailed: index of the effect in the transition, counted over all its steps
 	Effect          Effect    // TraceEffected, TraceFailed
-	NoOp            bool      // TraceEffected: it is a patch that would change nothing, and was not sent
+	NoOp            bool      // TraceEffected: the effect is a patch that would change nothing, and was not sent
 	Err             error     // TraceFailed; TraceEffected: a failure that is retried
 }
 
@@ -51,8 +51,8 @@ func (k TraceKind) String() string {
 	return traceKinds[k]
 }
 
-// String prints the event in one line, without its time and without what differs from run to run
-// (resourceVersions).
+// String prints the event in one line, without its time and without resourceVersions, which differ
+// from run to run.
 func (e TraceEvent) String() string {
 	words := []string{e.Kind.String(), e.Key.String()}
 	if e.Stage != "" {

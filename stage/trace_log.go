@@ -2,9 +2,10 @@ package stage
 
 import "log/slog"
 
-// LogValue is the event as a group of attributes: kind, object, and what belongs to the kind:
-// stage, n, in (the delay), weight, index, effect, changes (nothing), error. The Time is that of the
-// log record (see player.LogTrace). The content of an effect is left out: it can be large or secret.
+// LogValue returns the event as a group of attributes: kind, object, and the attributes of the
+// kind: stage, n, in (the delay), weight, index, effect, changes (nothing), error. The Time is the
+// time of the log record (see player.LogTrace). The content of an effect is left out, because it
+// can be large or secret.
 func (e TraceEvent) LogValue() slog.Value {
 	attrs := append(make([]slog.Attr, 0, 8), slog.String("kind", e.Kind.String()), slog.String("object", e.Key.String()))
 	if e.Stage != "" {
@@ -37,7 +38,7 @@ func (e TraceEvent) effectAttrs() []slog.Attr {
 	return attrs
 }
 
-// headOf is an effect in one line without its content.
+// headOf prints an effect in one line without its content.
 func headOf(e Effect) string {
 	switch e := e.(type) {
 	case Event:

@@ -20,8 +20,8 @@ type Transition struct {
 	Key     Key
 	UID     types.UID // of the object; "" if it has none
 	Stage   string
-	N       uint64    // the how-many-th entry of the object into a Stage, from 0
-	Entered time.Time // when the object was first seen to match
+	N       uint64    // the number of this entry of the object into a Stage, counted from 0
+	Entered time.Time // the time of entry into the Stage
 	Due     time.Time // when the effects are due; not before Entered
 	Random  uint64    // the random number that chose the delay within its range
 
@@ -35,20 +35,20 @@ func (t Transition) String() string {
 	return fmt.Sprintf("%s: stage %q due %s", t.Key, t.Stage, t.Due.Format("15:04:05.999999999"))
 }
 
-// Immediate reports whether the Stage asks to look at the patched object at once, without waiting
-// for the watch event.
+// Immediate reports whether the player evaluates the patched object at once, without waiting for
+// the watch event.
 func (t Transition) Immediate() bool { return t.stage != nil && t.stage.immediate }
 
-// Effects returns what the transition does, in order, patches that change nothing included. It is
-// pure: templates read obj, the time now and the random numbers of the transition; only the
-// addresses of pods come from the [render.Env]. It neither changes nor keeps obj. On an error (an
-// [*Error]) there are no effects.
+// Effects returns the effects of the transition in order, including patches that change nothing. It
+// is pure: templates read obj, the time now and the random numbers of the transition. Only the
+// addresses of pods come from the [render.Env]. Effects neither changes nor keeps obj. An error is
+// an [*Error], and then no effects are returned.
 func (t Transition) Effects(obj *unstructured.Unstructured, now time.Time) ([]Effect, error) {
 	plan, err := t.Plan(obj, now)
 	return filled(plan), err
 }
 
-// filled takes the empty slots out; nil if all are.
+// filled removes the empty slots; nil if all slots are empty.
 func filled(slots []Effect) []Effect {
 	effects := slices.DeleteFunc(slots, func(e Effect) bool { return e == nil })
 	if len(effects) == 0 {
@@ -57,13 +57,13 @@ func filled(slots []Effect) []Effect {
 	return effects
 }
 
-// slotsOfStep are those for an event, finalizers, delete or patch, and apply.
+// slotsOfStep is the number of slots of a step: event, finalizers, delete or patch, and apply.
 const slotsOfStep = 4
 
-// Plan returns the effects that [Transition.Effects] returns, each at a fixed place: four places
-// for each step of the Stage, for its event, finalizers, delete or patch, and apply; nil where
-// there is nothing to do. A place means the same thing for every version of the object, so that a
-// transition that was interrupted can go on at the place where it stopped.
+// Plan returns the effects of [Transition.Effects], each at a fixed index. Each step of the Stage
+// has four places: event, finalizers, delete or patch, and apply. A place without an effect is nil.
+// A place means the same for every version of the object, so that an interrupted transition can
+// continue at the place where it stopped.
 func (t Transition) Plan(obj *unstructured.Unstructured, now time.Time) ([]Effect, error) {
 	if t.stage == nil || obj == nil {
 		return nil, errors.New("stage: effects of a zero Transition, or without an object")
@@ -81,8 +81,8 @@ func (t Transition) Matches(obj *unstructured.Unstructured, now time.Time) bool 
 	return t.stage.matches(scope, t.draws)
 }
 
-// Seed is a number that follows from the seed of the draws, the object and the entry. It is for
-// further random numbers that repeat with the transition, such as pauses before retries.
+// Seed returns a number that depends only on the seed of the draws, the object and the entry. Use
+// it for further random numbers that repeat with the transition, such as pauses before retries.
 func (t Transition) Seed() uint64 { return uint64(t.draws) }
 
 func (t Transition) plan(input render.Input) ([]Effect, error) {
@@ -100,8 +100,8 @@ func (t Transition) plan(input render.Input) ([]Effect, error) {
 type planner struct {
 	t          Transition
 	input      render.Input
-	finalizers []string // as earlier steps leave them
-	deleted    bool     // by an earlier step: only events follow
+	finalizers []string // after earlier steps
+	deleted    bool     // an earlier step deleted the object: only events follow
 	effects    []Effect
 }
 
@@ -157,8 +157,8 @@ func (p *planner) editFinalizers(f *finalizers) Effect {
 	return Patch{Type: types.JSONPatchType, Data: ops}
 }
 
-// patch renders a patch. An empty rendering is no patch: the reference sends null, which deletes
-// what the root names.
+// patch renders a patch. An empty rendering is no patch. kwok sends null instead, which deletes the
+// root field.
 func (p *planner) patch(st *patchStep) (Effect, error) {
 	data, ok, err := st.template.Value(p.input)
 	if err != nil || !ok {
@@ -170,7 +170,7 @@ func (p *planner) patch(st *patchStep) (Effect, error) {
 	return Patch{Type: st.patchType, Subresource: st.subresource, Impersonate: st.user, Data: data}, nil
 }
 
-// edit changes the object as earlier steps leave it.
+// edit changes the object as it is after earlier steps.
 func (p *planner) edit(e *edit) (Effect, error) {
 	obj := &unstructured.Unstructured{Object: p.input.Object}
 	for _, effect := range p.effects {
@@ -221,7 +221,7 @@ func prefixed(data any, root string) (any, error) {
 	return result, nil
 }
 
-// pointerEscapes are those of a JSON pointer.
+// pointerEscapes are the escapes of a JSON pointer.
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
 func withPrefix(op map[string]any, prefix string) map[string]any {

@@ -9,13 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Use puts another Set in the place of the present one, and returns the kinds whose Stages differ
-// in name, spec, extensions or order: the caller observes its objects of those kinds again. What is
-// pending for a Stage that the new Set has, too, with the same name, spec and extensions, stays as it
-// is, its random number and due time included; what is pending for others is cancelled. Objects of
-// kinds that have no Stages any more are forgotten, those that were parked as livelocks get another
-// chance if the Stages of their kind differ. A transition that was returned by [Engine.Due] keeps its
-// own Set.
+// Use replaces the present Set, and returns the kinds whose Stages differ in name, spec, extensions
+// or order. The caller must observe its objects of these kinds again. A pending transition stays,
+// with its random number and due time, if the new Set has its Stage with the same name, spec and
+// extensions; otherwise it is cancelled. Use forgets objects of kinds that no longer have Stages.
+// An object parked as a livelock gets another chance if the Stages of its kind differ. A transition
+// that [Engine.Due] has returned keeps its Set.
 func (e *Engine) Use(s *Set, now time.Time) []schema.GroupVersionKind {
 	differs, twins := e.set.compare(s)
 	e.set = s
@@ -28,7 +27,8 @@ func (e *Engine) Use(s *Set, now time.Time) []schema.GroupVersionKind {
 	return differs
 }
 
-// adopt gives a record the new form of its pending Stage, or cancels that.
+// adopt gives a record the new version of its pending Stage, or cancels it. twins maps each Stage
+// of the old Set to its equal in the new Set.
 func (e *Engine) adopt(r *record, now time.Time, twins map[*compiled]*compiled) {
 	if r.stage == nil {
 		return
@@ -40,7 +40,7 @@ func (e *Engine) adopt(r *record, now time.Time, twins map[*compiled]*compiled) 
 	e.cancel(r, now)
 }
 
-// renew prepares the record of an object whose Stages are others now.
+// renew prepares the record of an object after a change of its Stages.
 func (e *Engine) renew(k Key, now time.Time) {
 	if len(e.set.Stages(k.GroupVersionKind())) == 0 {
 		e.Forget(k, now)
@@ -50,8 +50,8 @@ func (e *Engine) renew(k Key, now time.Time) {
 	r.parked, r.count = false, 0
 }
 
-// compare returns the kinds whose Stages are not the same in another Set, and for each Stage of s
-// its equal there.
+// compare returns the kinds whose Stages differ in another Set, and the twin of each Stage of s:
+// the equal Stage of the other Set.
 func (s *Set) compare(other *Set) (differs []schema.GroupVersionKind, twins map[*compiled]*compiled) {
 	twins = map[*compiled]*compiled{}
 	for _, kind := range s.with(other.refs) {
@@ -68,7 +68,7 @@ func (s *Set) compare(other *Set) (differs []schema.GroupVersionKind, twins map[
 	return differs, twins
 }
 
-// with returns the kinds of the Set and those of more that it does not have.
+// with returns the kinds of the Set, and the kinds in more that the Set does not have.
 func (s *Set) with(more []schema.GroupVersionKind) []schema.GroupVersionKind {
 	kinds := s.Kinds()
 	for _, kind := range more {

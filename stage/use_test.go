@@ -78,8 +78,8 @@ func TestEngineUseSeesExtensions(t *testing.T) {
 	require.Equal(t, at(time.Second), next)
 }
 
-// TestEngineUseFreesWhatLooped holds that whoever repairs a Stage need not touch the objects that
-// it parked.
+// TestEngineUseFreesWhatLooped checks that a user who repairs a Stage need not touch the parked
+// objects.
 func TestEngineUseFreesWhatLooped(t *testing.T) {
 	e := stage.NewEngine(compile(t, phased("loop", "Pending", "")), stage.EngineOptions{LivelockLimit: 3})
 	obj := pod(t, "{}", "{phase: Pending}")

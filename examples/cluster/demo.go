@@ -53,15 +53,15 @@ var (
 // rules take a Job for ready when it is complete.
 var rules = kstatus.Standard().WaitForJobs(true)
 
-// A demo is what a user does with a cluster, and what stagecraft does there.
+// A demo has the actions of a user on a cluster, and of stagecraft there.
 type demo struct {
 	kubectl kubectl
 	config  *rest.Config
 	cluster *kube.Cluster
 	nodes   int
 	out     *lines
-	record  *recording // nil: nothing is recorded
-	made    [][]string // what kubectl delete is to be given
+	record  *recording // nil: the demo is not recorded
+	made    [][]string // the arguments for kubectl delete
 }
 
 func newDemo(p *plane, nodes int, out io.Writer) (*demo, error) {
@@ -78,7 +78,7 @@ func newDemo(p *plane, nodes int, out io.Writer) (*demo, error) {
 	return &demo{kubectl: kubectl{program: p.kubectl, kubeconfig: p.kubeconfig, out: shared}, config: config, cluster: cluster, nodes: nodes, out: shared}, nil
 }
 
-// run shows the demo and takes away what it made, also when ctx ends it.
+// run shows the demo and removes the objects that it created, also when ctx ends it.
 func (d *demo) run(ctx context.Context) error {
 	err := d.define(ctx)
 	if err == nil {
@@ -87,7 +87,7 @@ func (d *demo) run(ctx context.Context) error {
 	return errors.Join(err, d.clean())
 }
 
-// define makes Stages a kind of the cluster, unless they are one.
+// define makes Stages a kind of the cluster, unless the cluster has the kind.
 func (d *demo) define(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -116,7 +116,7 @@ func (d *demo) live(ctx context.Context) error {
 	return errors.Join(err, ended)
 }
 
-// play plays the Stages, and records what happens.
+// play plays the Stages, and records the changes.
 func (d *demo) play(ctx context.Context) error {
 	if d.record == nil {
 		return play(ctx, d.config, d.tell, func(stage.TraceEvent) {})
@@ -127,7 +127,7 @@ func (d *demo) play(ctx context.Context) error {
 	)
 }
 
-// recordTo has the demo recorded in a file, if there is a name for one.
+// recordTo records the demo in a file, if it has a name for one.
 func (d *demo) recordTo(name string) error {
 	if name == "" {
 		return nil
@@ -160,8 +160,8 @@ func (d *demo) present(ctx context.Context) error {
 	return errors.Join(err, d.kubectl.run(ctx, "", "get", "nodes,deployments,jobs,pods", "-n", "stagecraft-demo"))
 }
 
-// create creates the objects of a manifest, and remembers that those of a kind are to be removed,
-// even if only some could be created.
+// create creates the objects of a manifest, and remembers to remove the objects of a kind, even if
+// only some could be created.
 func (d *demo) create(ctx context.Context, kind, manifest string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -172,7 +172,7 @@ func (d *demo) create(ctx context.Context, kind, manifest string) error {
 	return d.kubectl.create(ctx, manifest)
 }
 
-// watchPods shows what becomes of the Pods while f runs.
+// watchPods shows the states of the Pods while f runs.
 func (d *demo) watchPods(ctx context.Context, f func() error) error {
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
@@ -183,7 +183,7 @@ func (d *demo) watchPods(ctx context.Context, f func() error) error {
 	return err
 }
 
-// clean takes away what is left of what was made, the last first.
+// clean removes the created objects, the last ones first.
 func (d *demo) clean() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -202,7 +202,7 @@ func (d *demo) wait(ctx context.Context, timeout time.Duration, refs ...wait.Ref
 	return wait.For(ctx, d.cluster, refs, wait.Policy{Options: wait.Options{Rules: rules}, Report: wait.NewReporter(d.out)})
 }
 
-// tell prints what failed. It is tried again.
+// tell prints a failure. The failed request is tried again.
 func (d *demo) tell(err error) { fmt.Fprintf(d.out, "# trying again: %q\n", err.Error()) }
 
 // nodeManifest is all Nodes.

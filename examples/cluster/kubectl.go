@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A kubectl runs kubectl, so that the demo does what its reader would type.
+// A kubectl runs kubectl, so that the demo uses the commands that a reader would type.
 type kubectl struct {
 	program    string
 	kubeconfig string
@@ -16,7 +16,7 @@ type kubectl struct {
 }
 
 // run runs kubectl until it ends or ctx is done, and passes on its output. Ctrl-C reaches only the
-// demo, because kubectl may be needed for cleaning up.
+// demo, because the cleanup can need kubectl.
 func (k kubectl) run(ctx context.Context, stdin string, args ...string) error {
 	if ctx.Err() != nil {
 		return nil
@@ -36,7 +36,7 @@ func (k kubectl) create(ctx context.Context, manifest string) error {
 	return k.run(ctx, manifest, "create", "-f", "-")
 }
 
-// remove deletes objects and waits until they are gone. It is no error if they do not exist.
+// remove deletes objects and waits until they are gone. Missing objects are not an error.
 func (k kubectl) remove(ctx context.Context, args ...string) error {
 	return k.run(ctx, "", append([]string{"delete", "--ignore-not-found"}, args...)...)
 }

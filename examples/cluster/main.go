@@ -78,7 +78,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	return o, err
 }
 
-// check refuses flags that are nothing together.
+// check refuses flags that cannot be combined.
 func (o options) check(args []string) error {
 	switch {
 	case o.nodes < 1 || len(args) > 0:

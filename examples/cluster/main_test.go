@@ -38,13 +38,12 @@ func TestDemo(t *testing.T) {
 	} {
 		require.Regexp(t, want, out.String())
 	}
-	for line := range strings.Lines(out.String()) { // a kube-apiserver may say so of a kind that it has served for an instant
+	for line := range strings.Lines(out.String()) { // a kube-apiserver can say so about a kind that it has served for an instant
 		require.False(t, strings.Contains(line, "trying again") && !strings.Contains(line, "too old resource version"), line)
 	}
 }
 
-// TestAClusterWithStages has a user who has Stages, and a Node, already: they are left as they
-// were.
+// TestAClusterWithStages has a cluster with Stages and a Node of its user: they are left unchanged.
 func TestAClusterWithStages(t *testing.T) {
 	assets, err := controlplane.Assets("../../internal/dev/kubebin", os.Stderr)
 	if errors.Is(err, controlplane.ErrNoAssets) {
@@ -84,8 +83,8 @@ func TestAClusterWithStages(t *testing.T) {
 	require.NotContains(t, seen.String(), "touched")
 }
 
-// TestInterrupted interrupts the demo before it has a control plane: what was started is taken
-// down.
+// TestInterrupted interrupts the demo before it has a control plane: the started processes are
+// stopped.
 func TestInterrupted(t *testing.T) {
 	if _, err := controlplane.Assets("../../internal/dev/kubebin", os.Stderr); errors.Is(err, controlplane.ErrNoAssets) {
 		t.Skip(err)

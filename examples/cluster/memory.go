@@ -46,7 +46,7 @@ func writeKubeconfig(file string, l *apiserver.Listener) error {
 	return os.WriteFile(file, text, 0o600)
 }
 
-// starting is what a lab needs of a test. It keeps the first error.
+// starting implements the testing interface that a lab needs. It keeps the first error.
 type starting struct{ err error }
 
 func (s *starting) Helper() {}

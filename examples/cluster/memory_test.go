@@ -21,8 +21,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 )
 
-// TestMemory does with the cluster in memory what a shell does: it reads where the kubeconfig is,
-// and waits for a Deployment, in fast time.
+// TestMemory uses the cluster in memory like a shell: it reads the path of the kubeconfig, and
+// waits for a Deployment, in fast time.
 func TestMemory(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	read, write := io.Pipe()

@@ -23,7 +23,7 @@ type plane struct {
 	stop       func() error
 }
 
-// connect uses the cluster of a kubeconfig, or starts a cluster if there is none.
+// connect uses the cluster of a kubeconfig, or starts a cluster without one.
 func connect(kubeconfig string, log io.Writer) (*plane, error) {
 	if kubeconfig == "" {
 		return start(log)
@@ -49,7 +49,7 @@ func start(log io.Writer) (*plane, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctrllog.SetLogger(logr.Discard()) // of what starts the server
+	ctrllog.SetLogger(logr.Discard()) // of the command that starts the server
 	server, err := controlplane.Start(assets)
 	if err != nil {
 		return nil, err

@@ -23,9 +23,9 @@ var kinds = map[schema.GroupVersionKind]bool{
 	{Version: "v1", Kind: "Pod"}:  true,
 }
 
-// play plays the Stages that are in the cluster until ctx is done: on Nodes with a label, whose
-// Leases it renews, and on the Pods of those Nodes. It reports failures, which are retried, and
-// passes on what the player does.
+// play plays the Stages of the cluster until ctx is done. It plays them on Nodes with a label,
+// whose Leases it renews, and on the Pods of these Nodes. It reports failures, which are retried,
+// and passes on the events of the player.
 func play(ctx context.Context, config *rest.Config, tell func(error), trace func(stage.TraceEvent)) error {
 	cluster, err := kube.NewForConfig(config)
 	if err != nil {

@@ -25,7 +25,7 @@ var recorded = []schema.GroupVersionKind{
 	{Group: "batch", Version: "v1", Kind: "Job"},
 }
 
-// A recording records what happens in a cluster, and only reads.
+// A recording records the changes in a cluster. It only reads.
 type recording struct {
 	cluster  *kube.Cluster
 	recorder *record.Recorder
@@ -41,10 +41,10 @@ func newRecording(cluster *kube.Cluster, sink func(record.Record) error, tell fu
 	return &recording{cluster: cluster, recorder: recorder, tell: tell, began: time.Now()}
 }
 
-// watchDelay is how late the watch event of a Stage may be.
+// watchDelay is the longest delay of the watch event of a Stage.
 const watchDelay = 10 * time.Second
 
-// run records until ctx is done. The error is that of the first list, or of the sink.
+// run records until ctx is done. It returns the error of the first list, or of the sink.
 func (r *recording) run(ctx context.Context) error {
 	versions, err := r.begin(ctx)
 	if err != nil {
@@ -57,8 +57,8 @@ func (r *recording) run(ctx context.Context) error {
 	return together(ctx, kinds...)
 }
 
-// begin records what exists, all at one time: the log does not tell since when. It returns the
-// versions from which to watch.
+// begin records the existing objects, all at one time, because the log does not know their real
+// start. It returns the versions from which to watch.
 func (r *recording) begin(ctx context.Context) (map[schema.GroupVersionKind]string, error) {
 	versions := map[schema.GroupVersionKind]string{}
 	lists := map[schema.GroupVersionKind][]unstructured.Unstructured{}
@@ -78,7 +78,8 @@ func (r *recording) begin(ctx context.Context) (map[schema.GroupVersionKind]stri
 	})
 }
 
-// note records something that happens now. The time goes on although somebody sets the clock.
+// note records a change that happens now. The recorded time never goes back, even if the clock is
+// changed.
 func (r *recording) note(what func(now time.Time) error) error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -107,8 +108,8 @@ func (r *recording) follow(ctx context.Context, kind schema.GroupVersionKind, ve
 	return nil
 }
 
-// watch records one watch. It returns the version from which to go on, "" if it failed; the error is
-// that of the sink.
+// watch records one watch. It returns the version at which to continue, or "" if the watch failed.
+// The error is the error of the sink.
 func (r *recording) watch(ctx context.Context, kind schema.GroupVersionKind, version string) (string, error) {
 	watcher, err := r.cluster.Watch(ctx, kind, "", metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true})
 	if err != nil {
@@ -142,8 +143,8 @@ func (r *recording) failed(ctx context.Context, err error) {
 	}
 }
 
-// A logFile is a new file with a log, written record by record, so that what happened is there
-// whenever the program ends.
+// A logFile is a new file with a log. It is written record by record, so that it is complete up to
+// the moment at which the program ends.
 type logFile struct {
 	file   *os.File
 	writer *record.Writer

@@ -24,7 +24,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// manyPods is a Job whose Pods take as long as the preset PodGeneral says.
+// manyPods is a Job whose Pods have the delays of the preset PodGeneral.
 const manyPods = `
 apiVersion: batch/v1
 kind: Job
@@ -48,10 +48,10 @@ func background(t *testing.T, f func(context.Context) error) (stop func() error)
 	return sync.OnceValue(func() error { cancel(); return <-done })
 }
 
-// TestRecordAUsersCluster has a player of the preset PodGeneral on a real control plane, as a cluster
-// that stagecraft knows nothing of, recorded by -kubeconfig FILE -record LOG; and at the same time
-// recorded with the names of the Stages. Fitted to the logs, the delays are those of the preset: from
-// 1 to 5 seconds for each Stage.
+// TestRecordAUsersCluster has a player of the preset PodGeneral on a real control plane. It records
+// the cluster with -kubeconfig FILE -record LOG, as a cluster that stagecraft does not know. At the
+// same time it records the cluster with the names of the Stages. Fitted to both logs, the delays
+// are those of the preset: from 1 to 5 seconds for each Stage.
 func TestRecordAUsersCluster(t *testing.T) {
 	assets, err := controlplane.Assets("../../internal/dev/kubebin", os.Stderr)
 	if errors.Is(err, controlplane.ErrNoAssets) {
@@ -123,8 +123,8 @@ func fitLog(t *testing.T, name string, o fit.Options) *fit.Result {
 	return r
 }
 
-// requireDelay compares the delay of a fitted Stage with what is wanted. The API server takes some
-// time, which a busy machine adds to; 200 samples spread by a tenth.
+// requireDelay compares the delay of a fitted Stage with the wanted delay. The API server takes
+// some time, more on a busy machine; 200 samples spread by a tenth.
 func requireDelay(t *testing.T, r *fit.Result, name string, want []float64) {
 	t.Helper()
 	for _, tr := range r.Transitions {

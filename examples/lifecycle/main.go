@@ -1,17 +1,18 @@
-// Lifecycle shows what a set of Stages does to an object: every state that the object can reach, as
-// text or as a picture, why a Stage is played, or how long it takes.
+// Lifecycle shows what a set of Stages does to an object. It prints every state that the object can
+// reach, as text or as a picture. It also explains why a Stage is played, and how long a target
+// takes.
 //
 //	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml                   # every state and transition, as text
 //	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml -o graph.svg      # or .mmd for Mermaid, .dot for Graphviz
-//	go run ./examples/lifecycle -stages stages.yaml -o graph.svg                       # the Stages as they are written
-//	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml -explain          # why which Stage is played, or none
-//	go run ./examples/lifecycle -stages stages.yaml -lint                              # what compiles but cannot be meant
+//	go run ./examples/lifecycle -stages stages.yaml -o graph.svg                       # the Stages themselves
+//	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml -explain          # why a Stage is played, or why none is
+//	go run ./examples/lifecycle -stages stages.yaml -lint                              # mistakes in Stages that compile
 //	go run ./examples/lifecycle -stages stages.yaml -object pod.yaml -time-to Ready    # how long it takes, and how likely it is
 //
-// Stages and objects may be in the same file. -preset plays the Stages of package presets; with
-// -delete a user may delete the object in any state. The current time is -now, or else the latest
-// time in the objects. The program exits with 1 if the Stages have faults or -lint has findings,
-// and with 2 if anything else fails.
+// Stages and objects can be in the same file. -preset plays the Stages of package presets. With
+// -delete a user can delete the object in any state. The current time is -now. Without the flag it
+// is the latest time in the objects. The program exits with 1 if the Stages have faults or -lint
+// has findings, and with 2 if anything else fails.
 package main
 
 import (
@@ -193,7 +194,7 @@ func printFindings(w io.Writer, findings []lint.Finding) error {
 	return err
 }
 
-// printTimes prints how long each object takes to the target.
+// printTimes prints the time that each object takes to the target.
 func printTimes(w io.Writer, graph *explore.Graph, o options, start time.Time) error {
 	target, err := targetOf(o.timeTo, start)
 	if err != nil {
@@ -218,7 +219,7 @@ func printTimes(w io.Writer, graph *explore.Graph, o options, start time.Time) e
 // write .status.ready, for example.
 var targetWords = []string{string(kstatus.Current), "Ready", "deleting", "gone"}
 
-// targetOf reads a target: those of package explore, or Current in both profiles of kstatus.
+// targetOf reads a target: the targets of package explore, or Current in both profiles of kstatus.
 func targetOf(text string, start time.Time) (explore.Target, error) {
 	if i := slices.IndexFunc(targetWords, func(w string) bool { return strings.EqualFold(w, text) }); i >= 0 {
 		text = targetWords[i]

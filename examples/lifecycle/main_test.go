@@ -151,8 +151,8 @@ func TestText(t *testing.T) {
 	require.Contains(t, stdout, "loop that never ends: 1 Running · Ready\n")
 }
 
-// faulty has a Stage that jq reads otherwise than its author, one that does not compile, and an
-// object of a kind of its own.
+// faulty has a Stage whose jq does not mean what its author intended, a Stage that does not
+// compile, and an object of a custom kind.
 const faulty = `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: a}, spec: {resourceRef: {apiGroup: demo.example.com/v1, kind: Train},
   selector: {matchExpressions: [{key: .metadata.labels.job-type, operator: Exists}]}, next: {delete: true}}}
 ---

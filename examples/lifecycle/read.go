@@ -28,7 +28,7 @@ var presetSources = map[string]func() stage.Source{
 
 func presetNames() []string { return slices.Sorted(maps.Keys(presetSources)) }
 
-// An input is what was read.
+// An input is the content of the sources.
 type input struct {
 	sources []stage.Source
 	objects []*unstructured.Unstructured // of kinds that have Stages
@@ -105,7 +105,7 @@ func names(kinds []schema.GroupVersionKind) string {
 	return strings.Join(slices.Compact(list), ", ")
 }
 
-// stages are those of all sources.
+// stages returns the Stages of all sources.
 func (in input) stages() (stages []v1alpha1.Stage) {
 	for _, s := range in.sources {
 		stages = append(stages, s.Stages()...)
@@ -121,7 +121,7 @@ func (in input) stageKinds() (kinds []schema.GroupVersionKind) {
 	return kinds
 }
 
-// kinds are those of the Stages and the objects.
+// kinds returns the kinds of the Stages and the objects.
 func (in input) kinds() []schema.GroupVersionKind {
 	kinds := in.stageKinds()
 	for _, obj := range in.others {

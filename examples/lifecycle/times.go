@@ -26,8 +26,8 @@ func (in input) latestTime() time.Time {
 	return last
 }
 
-// pastTimes are the times in an object that are in the past: its creation, the request to delete
-// it, its writes, and those of its conditions.
+// pastTimes are the times in an object that are in the past: the times of its creation, of the
+// request to delete it, of its writes, and of its conditions.
 func pastTimes(obj *unstructured.Unstructured) []time.Time {
 	times := []time.Time{obj.GetCreationTimestamp().Time}
 	if end := obj.GetDeletionTimestamp(); end != nil {

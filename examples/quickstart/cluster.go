@@ -35,8 +35,8 @@ type cluster struct {
 	submitted bool                                   // whether the Jobs have been created
 }
 
-// A reaction is what a controller does when an object changes. The object is shared and must not be
-// changed.
+// A reaction is a function that a controller calls when an object changes. The object is shared and
+// must not be changed.
 type reaction func(ctx context.Context, event watch.EventType, obj *unstructured.Unstructured) error
 
 // watch begins to observe the objects of some kinds.
@@ -68,8 +68,8 @@ func (c *cluster) submit(jobs int) reaction {
 	}
 }
 
-// run is the main loop: the controllers react to what happened, and then the time moves on to when
-// something happens next, until nothing does.
+// run is the main loop. The controllers react to the last event, and then the time moves to the
+// next event. The loop ends without a next event.
 func (c *cluster) run(ctx context.Context, o options) error {
 	clock := clock{speed: o.speed, real: time.Now(), virtual: c.sim.Now()}
 	end := c.sim.Now().Add(o.length)
@@ -90,7 +90,7 @@ func (c *cluster) run(ctx context.Context, o options) error {
 	}
 }
 
-// settle lets the controllers react, also to each other, until there are no more changes.
+// settle lets the controllers react, also to each other, until nothing changes.
 func (c *cluster) settle(ctx context.Context) error {
 	for {
 		e, ok := c.next()

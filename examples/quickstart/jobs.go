@@ -16,7 +16,7 @@ import (
 // tracking is the finalizer that keeps a Pod until its Job has counted it.
 const tracking = "batch.kubernetes.io/job-tracking"
 
-// batch is how long the Job controller of Kubernetes collects changes of Pods before it reacts.
+// batch is the time for which the Job controller of Kubernetes collects changes of Pods.
 const batch = time.Second
 
 // mostFailures is the default backoffLimit of a Job.
@@ -54,7 +54,7 @@ func (c *cluster) startJob(ctx context.Context, event watch.EventType, obj *unst
 	return c.syncJob(ctx, &j)
 }
 
-// trackPod schedules that a Pod is counted which has ended or is being deleted.
+// trackPod schedules the count of a Pod that has ended or is being deleted.
 func (c *cluster) trackPod(_ context.Context, _ watch.EventType, obj *unstructured.Unstructured) error {
 	phase := phaseOf(obj)
 	over := phase == "Succeeded" || phase == "Failed" || obj.GetDeletionTimestamp() != nil

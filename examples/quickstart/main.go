@@ -6,8 +6,8 @@
 //	go run ./examples/quickstart -stages my-stages.yaml
 //
 // This file shows how to embed stagecraft. The other files are the rest of a cluster: scheduler.go
-// and jobs.go are controllers, cluster.go is the loop that calls them, and table.go prints what
-// kubectl would print.
+// and jobs.go are controllers, cluster.go is the loop that calls them, and table.go prints the
+// table of kubectl.
 package main
 
 import (
@@ -124,8 +124,7 @@ func overlap(a, b stage.Source) bool {
 	return false
 }
 
-// kinds returns the kinds of the Set, so that the cluster knows them in addition to those of
-// Kubernetes.
+// kinds returns the kinds of the Set, so that the cluster also knows custom kinds.
 func kinds(set *stage.Set) (kinds []memory.Kind) {
 	for _, kind := range set.Kinds() {
 		kinds = append(kinds, memory.Kind{GroupVersionKind: kind, Status: true})

@@ -45,9 +45,9 @@ func (c *cluster) watchNode(ctx context.Context, event watch.EventType, obj *uns
 	return nil
 }
 
-// schedule binds a Pod without a Node to the Ready one, whatever the Pod requests. An API server
-// would set the condition PodScheduled in the same write; here that would take a second write,
-// which the study's table does not have.
+// schedule binds a Pod without a Node to the Ready Node. It ignores the requests of the Pod. An API
+// server would set the condition PodScheduled in the same write; here that would take a second
+// write, which the study's table does not have.
 func (c *cluster) schedule(ctx context.Context, _ watch.EventType, obj *unstructured.Unstructured) error {
 	bound, _, _ := unstructured.NestedString(obj.Object, "spec", "nodeName")
 	if c.node == "" || bound != "" || obj.GetDeletionTimestamp() != nil {

@@ -142,8 +142,8 @@ func summarize(p *pod) summary {
 	return s
 }
 
-// initContainers looks at init containers up to the first that keeps the other containers from
-// starting, and reports whether there is none.
+// initContainers reports whether no init container keeps the other containers from starting. It
+// reads init containers up to the first that does.
 func (s *summary) initContainers(p *pod) bool {
 	for i, c := range p.Status.InitContainerStatuses {
 		s.restarts.add(c)
@@ -237,7 +237,7 @@ func (t *terminated) why() string {
 	return fmt.Sprintf("ExitCode:%d", t.ExitCode)
 }
 
-// A restarts is how often containers were restarted, and when the last run before a restart ended.
+// A restarts is the number of restarts of containers, and the end of the last run before a restart.
 type restarts struct {
 	count int
 	last  metav1.Time

@@ -6,14 +6,21 @@
 //	go run ./examples/readiness -profile standard web.yaml
 //	go run ./examples/readiness -honor-no-wait web.yaml
 //	go run ./examples/readiness -o json web.yaml db.yaml
+//	kubectl get ovens --watch -o yaml | go run ./examples/readiness -audit crd.yaml -
+//	kubectl get deployments,replicasets,pods --watch -o json | go run ./examples/readiness -wait -basis convention web.yaml
 //
-// The exit code is 0 if all objects are Current, 1 if one is not, and 2 if the flags or the input
-// are wrong or there is no object. The sound objects of a faulty input are judged too. If the input has the children of an object, such as the Pods of
-// a Deployment, they count too.
+// The exit code is 0 if all objects are Current, and 1 if an object is not. It is 2 if the flags or
+// the input are wrong, or if the input has no object. The program also prints the status of the
+// sound objects of a faulty input. If the input has the children of an object, such as the Pods of
+// a Deployment, they also count.
 //
-// This file shows how to use package kstatus. The other files have what a command needs besides:
-// text.go reads YAML and JSON, read.go the objects in them, reader.go looks up objects among these,
-// and print.go prints the result.
+// With -wait it shows the progress of the objects in the files, from the output of kubectl. At the
+// end it names the object that holds up the wait.
+//
+// This file shows how to use package kstatus. The other files have the rest of the command: text.go
+// reads YAML and JSON, read.go reads the objects in them, and reader.go finds an object among these.
+// print.go prints the result, wait.go waits, feed.go reads the output of kubectl, and audit.go
+// judges kinds.
 package main
 
 import (
@@ -46,6 +53,12 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return 2
 	}
 	objects, faults := readAll(o.files, stdin)
+	switch {
+	case faults == nil && o.wait:
+		return o.waitFor(objects, stdin, stdout, stderr)
+	case faults == nil && o.audit:
+		return auditAll(objects, stdout, stderr)
+	}
 	verdicts := o.judge(objects)
 	if len(objects) > 0 {
 		faults = errors.Join(faults, o.print(stdout, verdicts))

@@ -23,6 +23,7 @@ func TestGolden(t *testing.T) {
 		{golden: "extended.txt", args: "testdata/web.yaml", code: 1},
 		{golden: "explain.txt", args: "-explain testdata/web.yaml", code: 1},
 		{golden: "json.txt", args: "-o json testdata/web.yaml", code: 1},
+		{golden: "audit.txt", args: "-audit testdata/oven.yaml", code: 1},
 		{golden: "ready.txt", args: "testdata/ready.json", code: 0},
 	} {
 		t.Run(c.golden, func(t *testing.T) {
@@ -85,6 +86,7 @@ func TestInput(t *testing.T) {
 		{name: "an unknown profile", args: "-profile best", code: 2, stderr: "readiness: -profile \"best\": must be extended or standard\n"},
 		{name: "an unknown output", args: "-o yaml", code: 2, stderr: "readiness: -o \"yaml\": must be json or table\n"},
 		{name: "an unknown flag", args: "-x", code: 2, stderr: "usage: readiness"},
+		{name: "an audit without a definition", args: "-audit", stdin: ready, code: 2, stderr: "-audit: there is no CustomResourceDefinition"},
 		{name: "help", args: "-h", stderr: "usage: readiness"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -40,7 +40,7 @@ func (v verdict) why() string {
 	return why
 }
 
-// name returns the name, with the namespace if there is one.
+// name returns the name, with the namespace of a namespaced object.
 func (v verdict) name() string {
 	if v.obj.GetNamespace() == "" {
 		return v.obj.GetName()
@@ -85,6 +85,7 @@ type row struct {
 	Reason       string `json:"reason,omitempty"`
 	Message      string `json:"message,omitempty"`
 	Field        string `json:"field,omitempty"`
+	Basis        string `json:"basis"`
 	Suspended    bool   `json:"suspended,omitempty"`
 	Terminal     bool   `json:"terminal,omitempty"`
 	RecheckAfter string `json:"recheckAfter,omitempty"`
@@ -96,7 +97,7 @@ func printJSON(w io.Writer, verdicts []verdict, explain bool) error {
 	for i, v := range verdicts {
 		rows[i] = row{
 			APIVersion: v.obj.GetAPIVersion(), Kind: v.obj.GetKind(), Namespace: v.obj.GetNamespace(), Name: v.obj.GetName(),
-			Status: string(v.Status), Reason: v.Reason, Message: v.Message(), Field: v.Field(), Suspended: v.Suspended, Terminal: v.Terminal,
+			Status: string(v.Status), Reason: v.Reason, Message: v.Message(), Field: v.Field(), Basis: v.Basis.String(), Suspended: v.Suspended, Terminal: v.Terminal,
 		}
 		if v.RecheckAfter > 0 {
 			rows[i].RecheckAfter = v.RecheckAfter.String()

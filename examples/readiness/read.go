@@ -12,8 +12,8 @@ import (
 )
 
 // readAll reads the objects of all files ("-" is standard input), and reports all faults. The
-// objects without a fault are returned all the same. It is a fault if there are no objects: if
-// kubectl fails, its empty output must not count as ready.
+// objects without a fault are returned all the same. An input without objects is a fault, because
+// the empty output of a failed kubectl must not count as ready.
 func readAll(files []string, stdin io.Reader) ([]*unstructured.Unstructured, error) {
 	if len(files) == 0 {
 		files = []string{"-"}
@@ -49,8 +49,8 @@ func readFile(name string, stdin io.Reader) ([]document, error) {
 	return readDocuments(name, file)
 }
 
-// objects returns the object of a document, or the items of a list. Items without a kind have that
-// of the list.
+// objects returns the object of a document, or the items of a list. Items without a kind get the
+// kind of the list.
 func (d document) objects() ([]*unstructured.Unstructured, error) {
 	fields, err := d.fields()
 	if err != nil || fields == nil {
@@ -62,7 +62,7 @@ func (d document) objects() ([]*unstructured.Unstructured, error) {
 	switch {
 	case obj.GetKind() == "Status" && obj.GetAPIVersion() == "v1":
 		return nil, d.fault(d.lineOf("message"), "no object, but an answer of the API server: %s", answer(fields))
-	case !named || fields["items"] == nil && obj.GetName() != "": // a kind whose name ends in List, but is none
+	case !named || fields["items"] == nil && obj.GetName() != "": // the name of the kind ends in List, but the object is not a list
 		if err := d.check(obj); err != nil {
 			return nil, err
 		}

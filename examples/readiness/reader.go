@@ -13,7 +13,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// A fileReader looks up objects among those that were read from the files.
+// A fileReader finds objects among the objects of the files.
 type fileReader []*unstructured.Unstructured
 
 var _ kstatus.Reader = fileReader(nil)

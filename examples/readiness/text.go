@@ -85,7 +85,7 @@ type level struct {
 }
 
 // repeated returns the first key that occurs twice in a map of valid JSON, and the offset after it;
-// 0 if there is none. A decoder would silently use the last value.
+// 0 without such a key. A decoder would silently use the last value.
 func repeated(data []byte) (key string, offset int64) {
 	stack := []level{{}}
 	for dec := json.NewDecoder(bytes.NewReader(data)); ; {

@@ -12,7 +12,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// observeFeatures begins to observe what objects ask for that is not modelled.
+// observeFeatures begins to observe which features that are not modelled the objects ask for.
 func (l *lab) observeFeatures(set *stage.Set, controllers []reconcile.Controller) error {
 	names := []string{} // not nil, which would mean that all run
 	for _, c := range controllers {
@@ -22,8 +22,8 @@ func (l *lab) observeFeatures(set *stage.Set, controllers []reconcile.Controller
 	return l.features.Watch(l.On)
 }
 
-// ignored is the section of a report that says what the objects of some runs asked for and nothing
-// did: none if there was nothing.
+// ignored returns the section of a report about features that objects of some runs asked for and
+// that had no effect. It returns no section without such features.
 func ignored(runs ...*lab) []report.Section {
 	var uses []features.Use
 	for _, l := range runs {

@@ -8,7 +8,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/record"
 )
 
-// A report has a section for what is not modelled, if objects ask for it.
+// A report has a section about features that are not modelled, if objects ask for them.
 func TestReportsSayWhatIsIgnored(t *testing.T) {
 	l, err := newLab(t.Context(), labOptions{name: "run", nodes: 1, stages: studyStages(), goal: goal{"Job.batch", record.Complete, 1}})
 	require.NoError(t, err)

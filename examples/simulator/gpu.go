@@ -90,11 +90,11 @@ func (l *lab) writeObjects(file string) error {
 	})
 }
 
-// A studyMetric is a metric of the study, which may be measured differently with and without a
+// A studyMetric is a metric of the study, which can be measured differently with and without a
 // queue.
 type studyMetric struct {
 	name, title, caption    string
-	withoutQueue, withQueue *measure.Metric // nil if there is none
+	withoutQueue, withQueue *measure.Metric // nil without such a metric
 }
 
 func (f studyMetric) of(l *lab) *measure.Metric {
@@ -163,7 +163,7 @@ func (f studyMetric) table(runs []*lab) report.Table {
 }
 
 // levels is the table of a series. Its numbers are weighted by time; the count of values is
-// omitted, because it means nothing.
+// omitted, because it has no meaning.
 func (f studyMetric) levels(runs []*lab) report.Table {
 	t := f.table(runs)
 	t.Head = slices.Delete(t.Head, 1, 2)
@@ -175,7 +175,7 @@ func (f studyMetric) levels(runs []*lab) report.Table {
 }
 
 // values are the values of each run. A run without the metric has no values, but is listed, so that
-// the colours of the runs are the same in all charts.
+// the colors of the runs are the same in all charts.
 func (f studyMetric) values(runs []*lab) (all []report.Series) {
 	for _, l := range runs {
 		s := report.Series{Name: l.name}

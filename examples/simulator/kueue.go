@@ -12,7 +12,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/sweep"
 )
 
-// kueueStudy compares simulated runs of Kueue's performance runner with what is published.
+// kueueStudy compares simulated runs of Kueue's performance runner with the published results.
 func kueueStudy(ctx context.Context, o options, c *studyClock) (*report.Report, error) {
 	title, how := "Kueue's performance runner", kueue.Defaults()
 	s, err := kueue.Study(filepath.Join(o.data, "kueue"), how)
@@ -43,7 +43,7 @@ func kueueStudy(ctx context.Context, o options, c *studyClock) (*report.Report, 
 	}, nil
 }
 
-// kueueTable compares, and draws the errors in per cent of what is published.
+// kueueTable compares the results, and draws the errors in per cent of the published values.
 func kueueTable(s sweep.Study, result *sweep.Result) (t report.Table, c report.Chart, err error) {
 	var errors []report.Series
 	t = report.Table{
@@ -71,7 +71,7 @@ func kueueTable(s sweep.Study, result *sweep.Result) (t report.Table, c report.C
 	return t, c, nil
 }
 
-// finite is 0 for what cannot be drawn.
+// finite returns 0 for a value that cannot be drawn.
 func finite(half float64) float64 {
 	if math.IsInf(half, 0) {
 		return 0

@@ -116,7 +116,7 @@ func clusterLike(seed uint64) *simulation.Timing {
 	return t
 }
 
-// timingParameters are the numbers of a timing, for a report: without those of the controllers of
+// timingParameters are the numbers of a timing, for a report. It leaves out controllers of
 // Kubernetes that labs do not run.
 func timingParameters(t *simulation.Timing) (list []report.Parameter) {
 	all := simulation.ClusterLike().Controllers
@@ -130,8 +130,8 @@ func timingParameters(t *simulation.Timing) (list []report.Parameter) {
 	return list
 }
 
-// keepError keeps the first error of a controller: in a study nothing should fail, except that a
-// controller that has not seen the newest state of an object tries again.
+// keepError keeps the first error of a controller. In a study no controller should fail, except for
+// a controller that has not seen the newest state of an object and tries again.
 func (l *lab) keepError(e reconcile.TraceEvent) {
 	if e.Err != nil && l.firstError == nil && !apierrors.IsConflict(e.Err) {
 		l.firstError = fmt.Errorf("%s", e)

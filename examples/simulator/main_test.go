@@ -45,11 +45,12 @@ func cells(t *testing.T, table, row string) (numbers []float64) {
 	return nil
 }
 
-// TestSmallJobsAreAsMeasured holds what the study measured: the row of kwok within a second, and its
-// slope from 20 Jobs on within 7 %; that of MCAD within a tenth. One cell of the row of kwok is NOT
-// reached: 75 Jobs took 36 s and take 34 or 35 s here, as with the real controller (34.0 s, before
-// the script looks). The rate limit decides the slope and is not fitted; that kubectl takes 100 ms
-// and that seconds are rounded was chosen with the row in view, and moves cells by up to a second.
+// TestSmallJobsAreAsMeasured checks the measurements of the study. The row of kwok is within a
+// second, and its slope from 20 Jobs on within 7 %; the row of MCAD is within a tenth. One cell of
+// the row of kwok is NOT reached: 75 Jobs took 36 s and take 34 or 35 s here, as with the real
+// controller (34.0 s, before the script looks). The rate limit decides the slope and is not fitted.
+// That kubectl takes 100 ms and that seconds are rounded was chosen with the row in view, and moves
+// cells by up to a second.
 func TestSmallJobsAreAsMeasured(t *testing.T) {
 	for seed := range 4 {
 		code, out, errs := simulate(t, "-study small-jobs -seeds 1 -seed "+strconv.Itoa(seed))
@@ -85,7 +86,7 @@ func TestTheDispatcherIsFittedToFourCells(t *testing.T) {
 	require.Regexp(t, `kwok\+MCAD, 100 Jobs +135 +[\d.]+ +[\d.]+ +3 +[+-][\d.]+ +predicted\n`, out)
 }
 
-// TestSimulatedNotTabulated changes what the times depend on: they have to follow.
+// TestSimulatedNotTabulated changes the inputs of the times: the times must follow.
 func TestSimulatedNotTabulated(t *testing.T) {
 	code, out, errs := simulate(t, "-jobs 7,60 -nodes 3 -seeds 1")
 	require.Zero(t, code, errs)
@@ -105,7 +106,7 @@ func TestSameSeedSameBytes(t *testing.T) {
 	}
 }
 
-// files are what a study writes: page and logs.
+// files are the files that a study writes: page and logs.
 func files(t *testing.T, study string) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -175,7 +176,7 @@ func readLog(t *testing.T, file string) record.Log {
 	return log
 }
 
-// TestArrivalsAndSizes: Jobs arrive as often as they are told to, and are as long.
+// TestArrivalsAndSizes: Jobs arrive as often as configured, and have the configured length.
 func TestArrivalsAndSizes(t *testing.T) {
 	o, err := parse(strings.Fields("-study gpu -jobs 600 -nodes 50 -gap 10s -size 20s"), &bytes.Buffer{})
 	require.NoError(t, err)
@@ -295,7 +296,7 @@ func TestSweepsStopWhenNarrow(t *testing.T) {
 	require.Less(t, runs, 30*12)
 }
 
-// TestSweepsInParts runs the study of queues in two parts, and in one: the same table.
+// TestSweepsInParts runs the study of queues in two parts, and as one: the table is the same.
 func TestSweepsInParts(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.jsonl")

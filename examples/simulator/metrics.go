@@ -45,14 +45,14 @@ func number(v float64) string {
 	if math.IsNaN(v) {
 		return "-"
 	}
-	return strconv.FormatFloat(math.Round(v*100)/100+0, 'f', 2, 64) // + 0: there is no -0
+	return strconv.FormatFloat(math.Round(v*100)/100+0, 'f', 2, 64) // + 0: avoids -0
 }
 
 // steps are the phases of a Job.
 var steps = []string{"in the queue", "waits for a node", "starts", "runs", "is counted"}
 
 // A jobTimes is the times at which a Job was submitted, was created, had nodes for all of its Pods,
-// had all Pods ready, had all Pods succeeded, and was complete. A time is zero if that did not
+// had all Pods ready, had all Pods succeeded, and was complete. A time is zero if the event did not
 // happen.
 type jobTimes [6]time.Time
 
@@ -122,7 +122,7 @@ func evenSample(n int) (jobs []int) {
 	return jobs
 }
 
-// mostWaiting returns consecutive Jobs: those that waited longest, in all runs together.
+// mostWaiting returns consecutive Jobs: the Jobs that waited longest, in all runs together.
 func mostWaiting(runs []*lab) (jobs []int) {
 	n := runs[0].goal.count
 	waits := make([]float64, n)

@@ -60,8 +60,8 @@ func openbSweep(t *openb.Trace) sweep.Study {
 	return s
 }
 
-// openbStudy repeats the experiment of "Beware of Fragmentation" and compares it with what was
-// published.
+// openbStudy repeats the experiment of "Beware of Fragmentation" and compares it with the published
+// results.
 func openbStudy(ctx context.Context, o options, c *studyClock) (*report.Report, error) {
 	folder := o.data
 	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
@@ -103,7 +103,7 @@ func openbStudy(ctx context.Context, o options, c *studyClock) (*report.Report, 
 	}, nil
 }
 
-// An openbReport is what was simulated and what was published.
+// An openbReport has the simulated and the published results.
 type openbReport struct {
 	*sweep.Result
 	study     sweep.Study
@@ -143,7 +143,7 @@ func (r openbReport) estimate(policy, metric string) (statistics.Interval, error
 	return r.Estimate(0.95, p, metric)
 }
 
-// publishedValues are those of the seeds.
+// publishedValues are the published values of the seeds.
 func (r openbReport) publishedValues(policy string, f openbFigure, arrived int) (values []float64) {
 	for seed := range int64(r.seeds) {
 		if p := r.published[openb.PublishedRun{Policy: policy, Seed: openb.FirstSeed + seed}]; p != nil {
@@ -153,7 +153,8 @@ func (r openbReport) publishedValues(policy string, f openbFigure, arrived int) 
 	return values
 }
 
-// largestDifference is that between a simulated run and the published one with the same seed.
+// largestDifference is the largest difference between a simulated run and the published run with
+// the same seed.
 func (r openbReport) largestDifference(policy string, f openbFigure, arrived int) (largest float64) {
 	for _, row := range r.Rows() {
 		if row.Run.Value("policy") != policy || row.Metric != f.metric(arrived) {

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOpenbIsAsPublished holds the means of ten seeds within 0.5 points of the published ones, all
-// policies and figures, and single seeds of BestFit and FGD within 0.3.
+// TestOpenbIsAsPublished checks that the means of ten seeds are within 0.5 points of the published
+// ones, for all policies and figures, and that single seeds of BestFit and FGD are within 0.3.
 func TestOpenbIsAsPublished(t *testing.T) {
 	if _, err := os.Stat("../../../shared/data/openb"); err != nil {
 		t.Skip("without the published files")

@@ -36,17 +36,17 @@ func dispatchTime() time.Duration {
 }
 
 const (
-	// kubectlTime is what a kubectl process takes, to submit a Job or to count those that are
-	// complete: to start, and to ask the API server what kinds there are.
+	// kubectlTime is what a kubectl process takes to submit a Job or to count complete Jobs: it
+	// starts, and asks the API server for its kinds.
 	kubectlTime = 100 * time.Millisecond
 	// pollPause is how long its script slept between two looks at how many Jobs were complete.
 	pollPause = time.Second
-	// shortSleep is what each Job does.
+	// shortSleep is the work of each Job.
 	shortSleep = 10 * time.Second
 )
 
-// measured is what the study reports, in seconds, by the number of Jobs. It is shown with the
-// simulated values; only dispatchTime is computed from it.
+// measured are the measurements of the study, in seconds, by the number of Jobs. They are shown
+// with the simulated values; only dispatchTime is computed from them.
 var measured = map[string]map[int]int{
 	"kind":      {1: 23, 10: 23, 20: 27, 50: 33, 75: 41, 100: 49},
 	"kwok":      {1: 23, 10: 23, 20: 25, 50: 31, 75: 36, 100: 40},
@@ -192,7 +192,8 @@ func totalsTable(jobs []int, rows []report.Series) report.Table {
 	return t
 }
 
-// fittedTable says of each simulated number what was measured, and whether it was fitted to that.
+// fittedTable has the measured value for each simulated number, and says whether the number was
+// fitted to it.
 func fittedTable(jobs []int, study sweep.Study, result *sweep.Result) (report.Table, error) {
 	t := report.Table{
 		Title: "Measured and simulated", Head: []string{"seconds", "measured", "simulated", "±", "seeds", "difference", "fitted?"},

@@ -9,7 +9,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/sweep"
 )
 
-// smallMetric is what the sweep of small Jobs measures: the seconds of the study's script.
+// smallMetric is the metric of the sweep of small Jobs: the seconds of the study's script.
 const smallMetric = "seconds"
 
 // smallSweep is each cell of the table, for several seeds: seed 1 of the sweep is -seed.

@@ -48,7 +48,8 @@ func (c *studyClock) countRuns(p sweep.Progress) {
 	}
 }
 
-// partOf is the report of a part of a sweep: estimates would be those of a few seeds.
+// partOf is the report of a part of a sweep, without estimates, because they would be based on a
+// few seeds.
 func partOf(title string, o options) *report.Report {
 	return &report.Report{Title: title, Parameters: []report.Parameter{
 		{Name: "part", Value: o.shard.String()},
@@ -110,7 +111,7 @@ func queueParameters(o options, r queues.Run) []report.Parameter {
 // coverageRun is shorter: there are 25,000 of them.
 var coverageRun = queues.Run{Warmup: 100, Customers: 2100}
 
-// coverage counts how many of 1,000 small sweeps have intervals that contain what theory has.
+// coverage counts how many of 1,000 small sweeps have intervals that contain the theoretical value.
 func coverage(ctx context.Context, o options, c *studyClock) (*report.Report, error) {
 	title := "Do intervals of 95 % contain the known answers of queues?"
 	result, err := runSweep(ctx, o, c, queues.Coverage(queueModels(), 1000, coverageRun))

@@ -12,8 +12,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// TestTheChartComesUp plays an installation: Pods take their seconds to start, the StatefulSet
-// starts them one after another, and the test no time at all.
+// TestTheChartComesUp plays an installation. Pods take some seconds to start, the StatefulSet
+// starts them one after another, and the test takes no time at all.
 func TestTheChartComesUp(t *testing.T) {
 	chart, err := os.ReadFile("testdata/chart.yaml")
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
-// TestAVersionThatCrashesIsTakenBack: each Pod of v2 crashes again and again.
+// TestAVersionThatCrashesIsTakenBack: each Pod of v2 crashes repeatedly.
 func TestAVersionThatCrashesIsTakenBack(t *testing.T) {
 	ofV2 := labels.SelectorFromSet(labels.Set{"version": "v2"})
 	lab, c := newLab(t, labtest.Failure{State: kstatustest.CrashLoopBackOff, Rate: 1, Selector: ofV2})

@@ -14,10 +14,10 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// budgetName is the variable that holds the budget. It cannot be written.
+// budgetName is the variable with the budget. An expression cannot contain this name.
 const budgetName = "@budget"
 
-// A budget is what is left to one evaluation, in steps of about 100 ns. It stands around the
+// A budget is the remaining work of one evaluation, in steps of about 100 ns. It wraps the
 // variables, so that every part of the program finds it.
 type budget struct {
 	cel.Activation
@@ -38,8 +38,8 @@ func budgetOf(f *interpreter.ExecutionFrame) *budget {
 	return v.(*budget)
 }
 
-// spend takes steps off the budget for a part of the expression. If there are not so many, the
-// evaluation ends, as cel-go ends those that it limits.
+// spend subtracts steps from the budget for a part of the expression. If the budget has fewer
+// steps, the evaluation ends, in the way in which cel-go ends an evaluation over its cost limit.
 func (b *budget) spend(steps int, part int64) {
 	if b.left -= steps; b.left < 0 {
 		b.over = part
@@ -47,12 +47,12 @@ func (b *budget) spend(steps int, part int64) {
 	}
 }
 
-// metered makes the parts of a program spend their costs before they work: loops for each turn, as
-// by their length; calls by their arguments.
+// metered makes the parts of a program spend their costs before they work: a loop for each
+// iteration, by the length of its body, and a call by its arguments.
 type metered struct {
 	calls map[string]*functions.Overload // by the names that cel-go finds them by
-	turns map[int64]int                  // what a turn costs, by the step of the loop
-	costs map[string]Cost                // beside those that are known here
+	turns map[int64]int                  // the cost of an iteration, by the step of the loop
+	costs map[string]Cost                // of further functions
 	limit int
 }
 
@@ -67,7 +67,7 @@ func (c *Compiler) metered(tree *ast.AST) metered {
 	return m
 }
 
-// length is how many parts an expression has.
+// length returns the number of parts of an expression.
 func length(e ast.Expr) int {
 	n := 0
 	ast.PostOrderVisit(e, ast.NewExprVisitor(func(ast.Expr) { n++ }))
@@ -78,7 +78,7 @@ func length(e ast.Expr) int {
 func (m metered) decorate(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 	switch node := i.(type) {
 	case interpreter.InterpretableConstructor:
-		if !areConstant(node.InitVals()) { // cel-go makes those once
+		if !areConstant(node.InitVals()) { // cel-go makes constants once
 			i = constructor{node}
 		}
 	case interpreter.InterpretableCall:
@@ -94,7 +94,7 @@ func (m metered) decorate(i interpreter.InterpretableV2) (interpreter.Interpreta
 	return i, nil
 }
 
-// turn is one turn of a loop.
+// turn is one iteration of a loop.
 type turn struct {
 	interpreter.InterpretableV2
 	cost int
@@ -107,8 +107,8 @@ func (t turn) Exec(f *interpreter.ExecutionFrame) ref.Val {
 	return t.InterpretableV2.Exec(f)
 }
 
-// constructor makes a list or a map. What is in it may be shared, so that its size is measured:
-// otherwise a few loops double it until nobody can compare or print it.
+// constructor makes a list or a map, and measures its size. Its parts can be shared: without a
+// limit, a few loops could double a value until it is too large to compare or print.
 type constructor struct {
 	interpreter.InterpretableConstructor
 }
@@ -125,8 +125,8 @@ func (c constructor) Exec(f *interpreter.ExecutionFrame) ref.Val {
 	return v
 }
 
-// call is a call that spends its cost. cel-go gives functions no more than their arguments, so the
-// budget is the last of these.
+// call is a call that spends its cost. cel-go passes only arguments to functions, so the budget is
+// the last argument.
 func (m metered) call(node interpreter.InterpretableCall) (interpreter.InterpretableV2, error) {
 	name, args := node.Function(), node.Args()
 	switch {
@@ -189,7 +189,7 @@ func isCollection(v ref.Val) bool {
 	return isList || isMap
 }
 
-// implementation is what a call does, nil if that is not known here.
+// implementation returns the function of a call; nil if it is not known here.
 func (m metered) implementation(node interpreter.InterpretableCall) functions.FunctionOp {
 	switch node.Function() {
 	case operators.Equals:
@@ -214,7 +214,7 @@ func (m metered) implementation(node interpreter.InterpretableCall) functions.Fu
 	return nil
 }
 
-// guarded asks for what the first argument must be able to do.
+// guarded checks that the first argument has the traits that a function needs.
 func guarded(o *functions.Overload, call functions.FunctionOp) functions.FunctionOp {
 	if o.OperandTrait == 0 {
 		return call
@@ -227,7 +227,7 @@ func guarded(o *functions.Overload, call functions.FunctionOp) functions.Functio
 	}
 }
 
-// budgetArgument is the budget as an argument of a call.
+// budgetArgument passes the budget as an argument of a call.
 type budgetArgument struct{}
 
 func (budgetArgument) ID() int64                       { return 0 }

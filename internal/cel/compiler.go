@@ -34,10 +34,11 @@ type Options struct {
 
 	// Cost limits an evaluation, in steps of about 100 ns; default DefaultCost.
 	Cost uint64
-	// Costs are those of functions of the Library; that of others is to look at each element and
-	// byte of their arguments, but not into the elements.
+	// Costs are the costs of functions of the Library. Without an entry, a function costs the
+	// elements and bytes of its arguments, but not the parts of the elements.
 	Costs map[string]Cost
-	// Size limits what a part of an expression builds, in bytes, about; default DefaultSize.
+	// Size limits the value that a part of an expression builds, in bytes, approximately; default
+	// DefaultSize.
 	Size int
 }
 
@@ -51,8 +52,7 @@ type Compiler struct {
 	options Options
 }
 
-// NewCompiler returns a Compiler. The error is that of a variable or a Library that cel-go cannot
-// have.
+// NewCompiler returns a Compiler. The error is about a variable or a Library that cel-go refuses.
 func NewCompiler(o Options) (*Compiler, error) {
 	options := []cel.EnvOption{
 		cel.CustomTypeAdapter(adapter{}), cel.DefaultUTCTimeZone(true), cel.EnableMacroCallTracking(), sortedFunction,
@@ -77,8 +77,8 @@ func NewCompiler(o Options) (*Compiler, error) {
 	return c, nil
 }
 
-// WithLimits returns a Compiler over the same variables and library with other limits, which are
-// those of Options.
+// WithLimits returns a Compiler with the same variables and library, and with the limits of
+// Options.
 func (c *Compiler) WithLimits(cost uint64, size int) *Compiler {
 	other := *c
 	other.options.Cost, other.options.Size = cost, size
@@ -93,15 +93,15 @@ func (c *Compiler) WithLimits(cost uint64, size int) *Compiler {
 
 // A CompileError is every fault of an expression. It unwraps to one *position.Error for each.
 type CompileError struct {
-	error  // prints the faults as cel-go does, beneath what failed
+	error  // prints the faults as cel-go does, with the expression above
 	faults []error
 }
 
 // Unwrap returns the faults.
 func (e *CompileError) Unwrap() []error { return e.faults }
 
-// Compile compiles an expression whose result is of one of the types wanted, if there are any; one
-// that is known only at run time passes. The error is a *CompileError.
+// Compile compiles an expression. If wanted is not empty, the type of the result must be one of
+// these types, or be known only at run time. The error is a *CompileError.
 func (c *Compiler) Compile(source string, want ...*types.Type) (*Program, error) {
 	if strings.TrimSpace(source) == "" {
 		return nil, Fault("empty expression")

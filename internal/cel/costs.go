@@ -15,8 +15,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/regexcost"
 )
 
-// A Cost is what a call of a function takes, in steps of about 100 ns, and the size in bytes of
-// what it builds. It need not look further than at so many steps as are left.
+// A Cost returns the steps of about 100 ns that a call of a function takes, and the size in bytes
+// of its result. It can stop to count at the number of remaining steps.
 type Cost func(args []ref.Val, left int) (steps, size int)
 
 const (
@@ -26,7 +26,7 @@ const (
 	tooMuch       = 1 << 50
 )
 
-// costs are the functions whose work is not that of a look at each element and byte of their
+// costs has the functions whose work is not proportional to the elements and bytes of their
 // arguments.
 var costs = map[string]Cost{
 	operators.Equals: compared, operators.NotEquals: compared,
@@ -91,7 +91,7 @@ func within(args []ref.Val, left int) (steps, _ int) {
 }
 
 // sum is the size of two texts one after the other; lists are not copied, but a map macro adds
-// elements to one that has as many as it may have.
+// elements to a list with the largest allowed number.
 func sum(args []ref.Val, _ int) (steps, size int) {
 	x, isList := args[0].(traits.Lister)
 	y, both := args[1].(traits.Lister)
@@ -155,7 +155,8 @@ func intOf(v ref.Val) int {
 	return int(n)
 }
 
-// times multiplies what is not negative; what is over every limit stays over it.
+// times multiplies two numbers that are not negative. A product above every limit stays above it,
+// without overflow.
 func times(a, b int) int {
 	if a > 0 && b > tooMuch/a {
 		return tooMuch
@@ -163,8 +164,8 @@ func times(a, b int) int {
 	return a * b
 }
 
-// work is how long it takes to go through a value and all that is in it, in steps. It ends soon
-// after limit, at any number above: sharing can make a small value look larger than any memory.
+// work returns the steps that it takes to go through a value and all its parts. It stops at a
+// number above limit: because of sharing, a small value can look larger than any memory.
 func work(v any, limit int) int {
 	n := 1
 	switch x := v.(type) {
@@ -204,8 +205,8 @@ func work(v any, limit int) int {
 	return n
 }
 
-// sizeOf is about the size in bytes of what an expression made; parts of the object count as one
-// element. It ends soon after limit.
+// sizeOf returns the approximate size in bytes of a value that an expression made. A part of the
+// object counts as one element. It stops at a number above limit.
 func sizeOf(v ref.Val, limit int) int {
 	n := elementSize
 	switch x := v.(type) {
@@ -275,6 +276,5 @@ func (m metered) matches(node interpreter.InterpretableCall) (interpreter.Interp
 	}), nil
 }
 
-// ErrCost is what errors.Is finds in the error of an evaluation that would take more than
-// Options.Cost.
+// ErrCost is wrapped by the error of an evaluation that would take more than Options.Cost.
 var ErrCost = errors.New("cost limit exceeded")

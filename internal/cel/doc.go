@@ -1,6 +1,6 @@
 // Package cel compiles expressions of the Common Expression Language once and evaluates them with
-// bounded work. It knows no variables or functions of its own: package expression gives it those of
-// Stages, staged/internal/eval those of staged placement.
+// bounded work. It has no variables and no functions beyond standard CEL. Package expression adds
+// the variables and functions of Stages, and staged/internal/eval adds those of staged placement.
 //
 //	c, err := cel.NewCompiler(cel.Options{Variables: map[string]*types.Type{"obj": types.DynType}})
 //	...

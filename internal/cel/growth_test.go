@@ -46,9 +46,9 @@ func grown(n int) variables {
 	return v
 }
 
-// TestWorkGrowsNoFasterThanItsCharge makes inputs ten times as large and compares how much longer
-// an evaluation works, in time of the processor, with how much more is charged. Twice the charge is
-// noise; what is wrong is ten times as much.
+// TestWorkGrowsNoFasterThanItsCharge makes inputs ten times as large. It compares the growth of the
+// processor time of an evaluation with the growth of its charge. Twice the charge is noise; what is
+// wrong is ten times as much.
 func TestWorkGrowsNoFasterThanItsCharge(t *testing.T) {
 	if race.On {
 		t.Skip("it would measure the race detector")
@@ -91,7 +91,7 @@ func spent(p *Program, v variables) (steps int, took time.Duration) {
 	return max(1, steps), slices.Min(all)
 }
 
-// processorTime is that of this program.
+// processorTime is the processor time of this program.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// counted is a list that counts how often someone goes over it.
+// counted is a list that counts its iterations.
 type counted struct {
 	traits.Lister
 	times *int
@@ -38,7 +38,7 @@ func testCompiler(t testing.TB, o Options) *Compiler {
 	return c
 }
 
-// TestCostIsLimited holds that only the limit tells evaluations of an expression apart.
+// TestCostIsLimited checks that two evaluations of an expression differ only by the limit.
 func TestCostIsLimited(t *testing.T) {
 	items := []any{}
 	for i := range int64(20) {

@@ -23,7 +23,7 @@ type Program struct {
 func (p *Program) Source() string    { return p.source }
 func (p *Program) Written() *ast.AST { return p.written }
 
-// Place is where a part of the syntax tree stands in the source, in bytes; -1 if unknown.
+// Place is the offset of a part of the syntax tree in the source, in bytes; -1 if unknown.
 func (p *Program) Place(e ast.Expr) int {
 	return offset(p.source, p.written.SourceInfo().GetStartLocation(e.ID()))
 }
@@ -42,7 +42,7 @@ func addVariables(free map[string]bool, e ast.NavigableExpr, bound []string) {
 	}
 	for i, child := range e.Children() {
 		inner := bound
-		if e.Kind() == ast.ComprehensionKind && i >= 2 { // the first two are the range and what it begins with
+		if e.Kind() == ast.ComprehensionKind && i >= 2 { // the first two are the range and the initial value
 			c := e.AsComprehension()
 			inner = append(slices.Clone(bound), c.AccuVar(), c.IterVar(), c.IterVar2())
 		}
@@ -50,15 +50,15 @@ func addVariables(free map[string]bool, e ast.NavigableExpr, bound []string) {
 	}
 }
 
-// Eval evaluates the expression. Whatever keeps it from having a value is an error: a missing key,
-// types that do not fit, the limits, of which errors.Is finds ErrCost. It never panics: cel.Program
-// turns panics into errors. Going through the result takes no longer than Options.Cost says either.
+// Eval evaluates the expression. A missing key, a wrong type or an exceeded limit is an error. For
+// the limit of Options.Cost, errors.Is finds ErrCost. Eval never panics: cel.Program turns panics
+// into errors. Going through the result also takes no more steps than Options.Cost.
 func (p *Program) Eval(variables cel.Activation) (ref.Val, error) {
 	out, _, err := p.Measured(variables)
 	return out, err
 }
 
-// Measured is Eval, and returns how many steps it took.
+// Measured is like Eval, and also returns the number of steps.
 func (p *Program) Measured(variables cel.Activation) (out ref.Val, steps int, err error) {
 	b := &budget{Activation: variables, left: p.options.limit(), size: p.options.Size}
 	out, _, err = p.program.Eval(b)
@@ -72,19 +72,19 @@ func (p *Program) Measured(variables cel.Activation) (out ref.Val, steps int, er
 	return out, steps, err
 }
 
-// tooCostly says which part of the expression was too much.
+// tooCostly says which part of the expression was too costly.
 func (p *Program) tooCostly(part int64) error {
 	at := p.written.SourceInfo().GetStartLocation(part)
 	return fmt.Errorf("%d:%d: %w: it takes more than %d steps", at.Line(), at.Column()+1, ErrCost, p.options.limit())
 }
 
-// Bool evaluates an expression that must be true or false; any other result is an error too.
+// Bool evaluates an expression that must be true or false. Any other result is also an error.
 func (p *Program) Bool(variables cel.Activation) (bool, error) {
 	b, _, err := p.MeasuredBool(variables)
 	return b, err
 }
 
-// MeasuredBool is Bool, and returns how many steps it took.
+// MeasuredBool is like Bool, and also returns the number of steps.
 func (p *Program) MeasuredBool(variables cel.Activation) (holds bool, steps int, err error) {
 	out, steps, err := p.Measured(variables)
 	if err != nil {

@@ -57,7 +57,7 @@ func (g celGrammar) object(depth int) any {
 	return [...]any{nil, true, false, int64(0), int64(1), 1.0, 1.5, "", "a", "ab"}[g.IntN(10)]
 }
 
-// FuzzReference compares evaluations with those of cel-go by itself, with its own lists and maps.
+// FuzzReference compares evaluations with plain cel-go's, which uses its own lists and maps.
 func FuzzReference(f *testing.F) {
 	for seed := range uint64(300) {
 		f.Add(seed)
@@ -81,7 +81,7 @@ func TestEvaluatesAsReference(t *testing.T) {
 	require.Greater(t, values, 100)
 }
 
-// calls are those that the grammar does not write: other types, optionals, indices, errors.
+// calls are the calls that the grammar does not produce: other types, optionals, indices, errors.
 var calls = []string{
 	`timestamp("2026-11-20T12:00:00Z").getHours("+02:00")`, `timestamp("2026-11-20T12:00:00Z").getHours()`, `duration("90m").getMinutes()`,
 	`duration("90m") + timestamp("2026-11-20T12:00:00Z")`, `timestamp(self.ts).getFullYear()`, `timestamp(self.ts).getDayOfWeek("Asia/Shanghai")`,

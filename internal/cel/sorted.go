@@ -12,14 +12,14 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// sortedName is the function that macros have put around what they go over. Its name cannot be
-// written.
+// sortedName is the function that wraps the range of each macro. An expression cannot contain this
+// name.
 const sortedName = "@sorted"
 
 var sortedFunction = cel.Function(sortedName,
 	cel.Overload("@sorted_any", []*types.Type{types.NewTypeParamType("T")}, types.NewTypeParamType("T")))
 
-// sortRanges puts @sorted around what macros go over: Go has no order of the keys of a map.
+// sortRanges puts @sorted around the ranges of macros, because Go does not order the keys of a map.
 func sortRanges(tree *ast.AST) {
 	factory := ast.NewExprFactory()
 	next := ast.MaxID(tree)
@@ -39,7 +39,7 @@ func sortRanges(tree *ast.AST) {
 	}))
 }
 
-// sortedRange is what a macro goes over.
+// sortedRange is the range of a macro.
 type sortedRange struct {
 	interpreter.InterpretableV2 // the call of @sorted
 	over                        interpreter.InterpretableV2
@@ -55,7 +55,7 @@ func (r sortedRange) Exec(f *interpreter.ExecutionFrame) ref.Val {
 	}
 	budgetOf(f).spend(intOf(m.Size()), r.ID())
 	if _, ok := m.(jsonMap); ok {
-		return m // is so itself
+		return m // a sorted map already
 	}
 	return sortedMap{m}
 }

@@ -36,8 +36,8 @@ func (a adapter) NativeToValue(v any) ref.Val {
 	return types.DefaultTypeAdapter.NativeToValue(v)
 }
 
-// jsonMap and jsonList are maps and lists of an object as CEL values. cel-go has such types too,
-// which allocate more than these and go through a map in no order. What is rare is left to them.
+// jsonMap and jsonList are maps and lists of an object as CEL values. cel-go also has such types,
+// but they allocate more, and go through a map in no order. They handle rare operations.
 type (
 	jsonMap  map[string]any
 	jsonList []any
@@ -99,7 +99,7 @@ func (l jsonList) Type() ref.Type                              { return types.Li
 func (l jsonList) Value() any                                  { return []any(l) }
 
 type listIterator struct {
-	ref.Val // of an iterator, which nobody asks for
+	ref.Val // of an iterator; no caller uses it
 	list    []any
 }
 

@@ -1,8 +1,9 @@
 // Package cron parses cron expressions of five fields and computes their times.
 //
-// Names of months and weekdays, ranges, lists, * and steps are those of cron. It is for windows of
-// time: a time that the clocks skip is the time at which they are put forward. CronJobs, for which
-// that is no time at all, have the schedules of package stage/lab/controllers/batch.
+// Names of months and weekdays, ranges, lists, * and steps mean what they mean in cron. The package
+// is for time windows. If the clocks skip a time, it means the moment at which they are put
+// forward. For CronJobs a skipped time does not exist: they use the schedules of package
+// stage/lab/controllers/batch.
 package cron
 
 import (
@@ -115,8 +116,8 @@ func (s Schedule) onDay(day time.Time) bool {
 	return inMonth && inWeek
 }
 
-// horizon is for how many days After looks. Every combination of day of the month, month and day of
-// the week that exists occurs within 40 years, even a February 29th on a Sunday around 2100.
+// horizon is the number of days that After covers. Every combination of day of the month, month and
+// day of the week that exists occurs within 40 years, even a February 29th on a Sunday around 2100.
 const horizon = 40*366 + 1
 
 // After yields the times after t, in order, for the next 40 years.

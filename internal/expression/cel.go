@@ -14,8 +14,8 @@ type CEL struct{ program *cel.Program }
 // Draws reports whether the result depends on Scope.Seed.
 func (p *CEL) Draws() bool { return slices.Contains(p.program.Variables(), randVariable) }
 
-// Bool evaluates the expression. Whatever keeps it from being true or false is an error: a missing
-// key, a type that does not fit, a result that is no bool, a limit.
+// Bool evaluates the expression. A missing key, a wrong type, a result that is not a bool, and an
+// exceeded limit are errors.
 func (p *CEL) Bool(s *Scope) (bool, error) {
 	s.draws = 0
 	return p.program.Bool((*activation)(s))

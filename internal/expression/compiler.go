@@ -12,12 +12,12 @@ import (
 )
 
 // Options are the limits of evaluations and the functions that expressions may call. The zero value
-// of each field means its default. They are those of package selector.
+// of each field means its default. They are the same as in package selector.
 type Options struct {
 	// JQSteps limits the instructions of a jq program; default 100,000.
 	JQSteps int
-	// ExpressionSize limits, in bytes, what the operators of one run of a jq program build and read, all
-	// added up, and the largest value that one operator of a CEL expression builds; default 16 MiB.
+	// ExpressionSize is a limit in bytes. In jq it limits the sum of what the operators of one run
+	// build and read. In CEL it limits the largest value that one operator builds. Default 16 MiB.
 	ExpressionSize int
 	// CELCost limits an evaluation of CEL, in steps of about 100 ns; default 100,000.
 	CELCost uint64
@@ -74,8 +74,8 @@ func newCEL(o Options, size int, variables []string) (*cel.Compiler, error) {
 // JQ compiles a jq program, as [jq.Compile] does.
 func (c *Compiler) JQ(source string) (*jq.Program, error) { return jq.Compile(source, c.jq) }
 
-// CEL compiles a CEL expression whose result is of one of the types wanted; one that is known only
-// at run time passes. The error is one *position.Error, or several joined, each at its token.
+// CEL compiles a CEL expression. The type of the result must be one of wanted, or be known only at
+// run time. The error is one *position.Error, or several joined, each at its token.
 func (c *Compiler) CEL(source string, want ...*types.Type) (*CEL, error) {
 	compiler, err := c.cel()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// functions are ours beside those of Quantity.
+// functions are our functions, except for Quantity.
 var functions = []googlecel.EnvOption{
 	googlecel.Function("UnixSecond",
 		googlecel.Overload("unix_second", []*types.Type{types.TimestampType}, types.DoubleType),
@@ -21,7 +21,7 @@ var functions = []googlecel.EnvOption{
 		googlecel.Overload("@since_timestamp", []*types.Type{types.DynType, types.TimestampType}, types.DoubleType, googlecel.BinaryBinding(since))),
 }
 
-// costs are those of functions that do not look at all that they are given.
+// costs has the functions that do not read their arguments as a whole.
 var costs = map[string]cel.Cost{"@since": func([]ref.Val, int) (steps, size int) { return 0, 0 }}
 
 func unixSecond(v ref.Val) ref.Val {

@@ -66,13 +66,14 @@ func parseQuantity(v ref.Val) ref.Val {
 	return quantity{r}
 }
 
-// Weight is what a calculation with a quantity costs beyond that with a short one, in steps of CEL.
+// Weight is the cost of a calculation with a quantity compared with a short quantity, in steps of
+// CEL.
 func (q quantity) Weight() int {
 	words := (q.Num().BitLen() + q.Denom().BitLen()) / 64
 	return words * words / 16
 }
 
-// tooLong reports digits that nobody counts with: exact numbers of that size take for ever.
+// tooLong reports whether a text has too many digits: exact numbers of this size take too long.
 func tooLong(text string) bool {
 	_, exponent, _ := strings.Cut(strings.ToLower(text), "e")
 	return len(text) > 64 || len(exponent) > 4

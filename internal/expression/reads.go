@@ -13,8 +13,7 @@ import (
 )
 
 // Reads returns what the fields of self hold that the expression names, each once, in the order of
-// the text: nil where there is no such field. It is for people who want to know why a result is
-// what it is.
+// the text: nil where there is no such field. It is for explanations of a result.
 func (p *CEL) Reads(s *Scope) []any {
 	values := []any{}
 	for _, path := range readsOf(p.program) {

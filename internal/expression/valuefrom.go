@@ -12,19 +12,19 @@ import (
 
 // A ValueFrom reads one value from an object. It is immutable and safe for concurrent use.
 type ValueFrom struct {
-	// Path is the field of the expression that counts, such as cel.expression, and Text its source;
-	// both are "" if there is none.
+	// Path is the field of the used expression, such as cel.expression, and Text is its source.
+	// Both are "" without an expression.
 	Path, Text string
 
 	jq  *jq.Program
 	cel *CEL
 }
 
-// A Language says who produced a value, because the two languages have different types for the same
-// things.
+// A Language says which language produced a value, because types mean different things in jq and
+// CEL.
 type Language int
 
-// The languages. NoLanguage is that of an absent expression.
+// The languages. NoLanguage is the Language of an absent expression.
 const (
 	NoLanguage Language = iota
 	JQLanguage
@@ -92,9 +92,9 @@ func (c *Compiler) ValueFrom(f *v1alpha1.ExpressionFrom, want ...*types.Type) (f
 	return from, faults.Err()
 }
 
-// Read evaluates the expression on an object: to the result of a CEL expression, or to the first
-// output of a jq program that is not null, if there is one and the program does not fail, as in
-// kwok.
+// Read evaluates the expression on an object. It returns the result of a CEL expression, or the
+// first output of a jq program that is not null. As in kwok, it returns nil if the program has no
+// such output, and an error if the program fails.
 func (f ValueFrom) Read(s *Scope) (any, Language, error) {
 	switch {
 	case f.cel != nil:

@@ -2,12 +2,9 @@ package house_test
 
 import (
 	"go/ast"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -30,7 +27,7 @@ var notReaders = map[string]string{
 func TestControllersReadByTheAccessors(t *testing.T) {
 	packages := exported(t, "stage/lab")
 	files := token.NewFileSet()
-	imports := importer.ForCompiler(files, "gc", func(path string) (io.ReadCloser, error) { return os.Open(packages[path].Export) })
+	imports := importerOf(t, "stage/lab")
 	seen := map[string]bool{}
 	for path, p := range packages {
 		name, below := strings.CutPrefix(path, readers+"/")

@@ -1,4 +1,4 @@
-// Package house holds the tests that guard the repository: which package may import which, how many
-// packages users link, sizes, what documents say, and limits that hold across packages. It has no code
-// of its own. The tests run in the root of the repository.
+// Package house has the tests that guard the repository. They check imports, the number of packages
+// that users link, sizes, documents, and limits across packages. The package has no code besides
+// tests, which run in the root of the repository.
 package house

@@ -17,7 +17,7 @@ const root = ".ci .github .gitignore CHANGELOG.md COMPATIBILITY.md CONTRIBUTING.
 // belowStage are the packages below stage.
 const belowStage = "diagram explore kube lab lint memory player presets reconcile simulation stagetest transport v1alpha1"
 
-// TestTheEntranceIsThatOfALibrary checks what stands in the root and below stage.
+// TestTheEntranceIsThatOfALibrary checks the files in the root and the directories below stage.
 func TestTheEntranceIsThatOfALibrary(t *testing.T) {
 	inRoot, inStage := map[string]bool{}, map[string]bool{}
 	for _, name := range tracked(t) {

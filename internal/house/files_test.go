@@ -30,8 +30,8 @@ var writesDirectly = map[string]string{
 	"internal/dev/e2e/cluster/measure/process.go":   "writes a log of one run",
 }
 
-// TestFilesAreReplacedAsAWhole holds that nothing truncates a file before what it writes is
-// complete: a full disk or a kill would leave half of it.
+// TestFilesAreReplacedAsAWhole checks that no code truncates a file before the new content is
+// complete. Otherwise a full disk or a kill would leave half of the content.
 func TestFilesAreReplacedAsAWhole(t *testing.T) {
 	writes := regexp.MustCompile(`\bos\.(WriteFile|Create|CreateTemp|OpenFile|Truncate)\(`)
 	seen := map[string]bool{}

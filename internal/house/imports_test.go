@@ -7,8 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// coreMayImport lists, for each package of the core, which other packages of the core it may import. Arrows
-// point down only. A package that stands in no list may be imported by commands, examples and tests alone.
+// coreMayImport lists, for each package of the core, which other packages of the core it may
+// import. Arrows point down only. Only commands, examples and tests may import a package without a
+// list.
 var coreMayImport = map[string][]string{
 	"stage/v1alpha1":                  {},
 	"stage/transport":                 {},
@@ -45,6 +46,7 @@ var coreMayImport = map[string][]string{
 	"kstatus":                         {"internal/ownership", "internal/object", "internal/printable", "kstatus/internal/words"},
 	"kstatus/wait":                    {"kstatus", "internal/listwatch", "internal/ownership", "internal/printable", "stage/transport"},
 	"kstatus/kstatustest":             {"kstatus", "internal/object"},
+	"kstatus/audit":                   {"kstatus", "internal/object", "internal/printable", "kstatus/internal/words"},
 	"kstatus/celrule":                 {"kstatus", "internal/expression", "internal/position"},
 	"stage/memory":                    {"internal/managedfields", "internal/object", "internal/patch", "stage/transport"},
 	"stage/lint":                      {"internal/parts", "internal/printable", "delay", "internal/position", "selector", "stage", "stage/v1alpha1"},
@@ -69,7 +71,7 @@ var coreMayImport = map[string][]string{
 	"staged/internal/oracle":          {},
 	"staged/internal/eval":            {"internal/cel", "internal/object"},
 	"staged/kubestellar":              {"internal/position", "staged/control", "staged/internal/eval"},
-	"examples/readiness":              {"kstatus"},
+	"examples/readiness":              {"kstatus", "kstatus/audit", "kstatus/wait", "stage/transport"},
 	"staged/rehearse":                 {"internal/printable", "internal/object", "internal/position", "stage", "stage/memory", "stage/simulation", "staged", "staged/bindingpolicy", "staged/control", "staged/fleet", "staged/kubestellar", "staged/v1alpha1"},
 	"examples/rollout":                {"stage", "staged", "staged/control", "staged/rehearse", "staged/v1alpha1"},
 	"examples/lifecycle":              {"internal/files", "kstatus", "stage", "stage/diagram", "stage/explore", "stage/lint", "stage/memory", "stage/presets", "stage/v1alpha1"},
@@ -142,8 +144,9 @@ var labMayImport = map[string][]string{
 	"stage/lab/labtest":                           {"kstatus", "kstatus/kstatustest", "stage", "stage/lab/controllers", "stage/lab/controllers/admission", "stage/lab/controllers/autoscaling", "stage/lab/controllers/features", "stage/lab/controllers/kubelet", "stage/lab/controllers/nodes", "stage/lab/defaults", "stage/lab/definitions", "stage/lab/internal/object", "stage/lab/validation", "stage/memory", "stage/presets", "stage/reconcile", "stage/simulation"},
 }
 
-// budgets are how many packages outside the standard library a package may link, our own counted.
-var budgets = map[string]int{"stage": 180, "selector": 165, "delay": 165, "kstatus": 70, "kstatus/wait": 75, "staged": 150, "stage/memory": 75}
+// budgets are the largest numbers of packages outside the standard library that a package may link,
+// including packages of this repository.
+var budgets = map[string]int{"stage": 176, "selector": 165, "delay": 165, "kstatus": 70, "kstatus/wait": 75, "staged": 150, "stage/memory": 75}
 
 // modules are the directories of the core and the lab, and what their packages may import.
 var modules = map[string]map[string][]string{".": coreMayImport, "stage/lab": labMayImport}

@@ -27,7 +27,7 @@ import (
 // limitsNow is the time of all evaluations here.
 var limitsNow = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// hostileObject is what somebody may write who wants to keep a player busy.
+// hostileObject is an object that a user could write to keep a player busy.
 func hostileObject() map[string]any {
 	numbers, list, texts := make([]any, 200_000), make([]any, 2_000), make([]any, 1_000)
 	for i := range numbers {
@@ -134,7 +134,7 @@ var hostileTemplates = map[string]string{
 }
 
 // evaluator evaluates text on an object, as one of the places where users write expressions. It
-// returns what is said about it to somebody who asks why it does not hold.
+// returns the explanation of why the requirement does not hold.
 type evaluator func(t *testing.T, text string, obj map[string]any) func() error
 
 func selecting(cel bool) evaluator {
@@ -252,9 +252,9 @@ var refused = regexp.MustCompile(`cost limit exceeded|size limit exceeded|(step|
 // slowest is 100 ms on a machine that is twenty times slower than the one that this was written on.
 const slowest = 20 * 100 * time.Millisecond
 
-// TestHostileExpressions holds that no expression works long or fills the memory, wherever it
-// stands, within the default limits. What is asserted is that each is refused, which the charges
-// decide and not the machine, and how much memory it takes; the time is printed (-v).
+// TestHostileExpressions checks that with the default limits no expression in any place works long
+// or fills the memory. It asserts that each expression is refused, which does not depend on the
+// machine, and how much memory it takes. The time is printed (-v).
 func TestHostileExpressions(t *testing.T) {
 	obj := hostileObject()
 	for _, group := range []struct {
@@ -306,7 +306,7 @@ func measured(evaluate func() error) (took time.Duration, allocated uint64, err 
 	return took, after.TotalAlloc - before.TotalAlloc, err
 }
 
-// processorTime is that of this thread, which other programs do not change.
+// processorTime is the processor time of this thread, which other programs do not change.
 func processorTime() time.Duration {
 	const thisThread = 1
 	var u syscall.Rusage

@@ -3,13 +3,10 @@ package house_test
 import (
 	"fmt"
 	"go/ast"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -31,7 +28,8 @@ var deciding = map[string]bool{
 	"internal/expression": true, // the expressions of all parts
 }
 
-// decidedElsewhere are the fields of a StageSpec that are no part of a selector, a delay or a weight.
+// decidedElsewhere are the fields of a StageSpec that are not part of a selector, a delay or a
+// weight.
 var decidedElsewhere = []string{"ResourceRef", "Next", "Steps", "ImmediateNextStage"}
 
 // mayRead are the fields that other packages read, and why. A field without a dot is its name in JSON, in
@@ -43,7 +41,7 @@ var mayRead = map[string]map[string]string{
 func TestOnePackageDecidesWhatAStageMeans(t *testing.T) {
 	read := map[string][]string{}
 	for _, dir := range []string{".", "stage/lab", "stage/kube"} {
-		maps.Copy(read, stageReads(t, exported(t, dir), trial{}))
+		maps.Copy(read, stageReads(t, exported(t, dir), importerOf(t, dir), trial{}))
 	}
 	for pkg, all := range read {
 		for _, r := range all {
@@ -60,12 +58,11 @@ func TestOnePackageDecidesWhatAStageMeans(t *testing.T) {
 	}
 }
 
-// stageReads returns what the packages of a module read of the fields, by package: the field and the
+// stageReads returns the reads of fields in the packages of a module, by package: the field and the
 // place. It leaves out the packages that decide and the package of the types.
-func stageReads(t *testing.T, packages map[string]compiled, x trial) map[string][]string {
+func stageReads(t *testing.T, packages map[string]compiled, imports types.Importer, x trial) map[string][]string {
 	t.Helper()
 	files := token.NewFileSet()
-	imports := importer.ForCompiler(files, "gc", func(path string) (io.ReadCloser, error) { return os.Open(packages[path].Export) })
 	api, err := imports.Import(stageTypes)
 	require.NoError(t, err)
 	fields := newStageFields(t, api)

@@ -1,18 +1,15 @@
 package house_test
 
 import (
-	"go/importer"
 	"go/token"
-	"io"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// maxNames is how many exported names a public package has at most, constants counted. Methods and fields
-// are not counted.
+// maxNames is the largest number of exported names of a public package, including constants.
+// Methods and fields are not counted.
 const maxNames = 30
 
 // moreNames are the packages that have more, and why.
@@ -30,7 +27,7 @@ func TestPackagesHaveFewNames(t *testing.T) {
 	seen := map[string]bool{}
 	for _, dir := range published(t) {
 		packages := exported(t, dir)
-		imports := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(packages[path].Export) })
+		imports := importerOf(t, dir)
 		for path, p := range packages {
 			if p.DepOnly || p.Name == "main" || isInternal(path) {
 				continue

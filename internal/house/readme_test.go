@@ -20,8 +20,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// TestReadmeProgramsBuild builds every Go program of the README as if it were a package of the
-// core or, if it imports the lab, of the lab, and runs those that are tests.
+// TestReadmeProgramsBuild builds every Go program of the README as a package of the core, or of the
+// lab if it imports the lab. It runs programs that are tests.
 func TestReadmeProgramsBuild(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
@@ -39,7 +39,8 @@ func TestReadmeProgramsBuild(t *testing.T) {
 	}
 }
 
-// TestReadmeNamesEveryModule holds that the section on installing has each module that users import.
+// TestReadmeNamesEveryModule checks that the section on installing has each module that users
+// import.
 func TestReadmeNamesEveryModule(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
@@ -50,8 +51,8 @@ func TestReadmeNamesEveryModule(t *testing.T) {
 	}
 }
 
-// TestReadmeNamesEveryPackage checks that the table of packages has each public package: by its path, or
-// below one of which the table says "and below". The types of APIs are left out.
+// TestReadmeNamesEveryPackage checks that the table of packages has each public package: by its
+// path, or below a path with "and below". The types of APIs are left out.
 func TestReadmeNamesEveryPackage(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
@@ -70,7 +71,7 @@ func TestReadmeNamesEveryPackage(t *testing.T) {
 	}
 }
 
-// TestDocNamesEveryPackage holds that the map of the module in doc.go has all public packages: by
+// TestDocNamesEveryPackage checks that the map of the module in doc.go has all public packages: by
 // path or, below another one, by name.
 func TestDocNamesEveryPackage(t *testing.T) {
 	for _, dir := range []string{".", "stage/lab"} {
@@ -146,7 +147,7 @@ func TestReadinessTableIsTrue(t *testing.T) {
 		raw, err := yaml.YAMLToJSON([]byte(c.object))
 		require.NoError(t, err)
 		require.NoError(t, obj.UnmarshalJSON(raw))
-		row := fmt.Sprintf("| %s | %s | %s |\n", c.name, kstatus.ComputeAt(obj, now).Status, kstatus.Extended().Compute(obj, now))
+		row := fmt.Sprintf("| %s | %s | %s |\n", c.name, kstatus.Standard().Compute(obj, now).Status, kstatus.Extended().Compute(obj, now))
 		require.Contains(t, string(readme), row)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestThreatsHaveTheirTests holds that the tests that SECURITY.md names exist, and the files that
-// PERMISSIONS.md names.
+// TestThreatsHaveTheirTests checks that the tests in SECURITY.md and the files in PERMISSIONS.md
+// exist.
 func TestThreatsHaveTheirTests(t *testing.T) {
 	var sources strings.Builder
 	require.NoError(t, filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {

@@ -18,12 +18,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSignaturesAreUsable holds that no exported signature of a public package mentions a type of
-// an internal package: users could neither name nor make it.
+// TestSignaturesAreUsable checks that no exported signature of a public package mentions a type of
+// an internal package. Users could neither name nor create such a type.
 func TestSignaturesAreUsable(t *testing.T) {
 	for _, dir := range published(t) {
 		packages := exported(t, dir)
-		imports := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(packages[path].Export) })
+		imports := importerOf(t, dir)
 		for _, path := range slices.Sorted(maps.Keys(packages)) {
 			if p := packages[path]; p.DepOnly || p.Name == "main" || isInternal(path) {
 				continue
@@ -42,6 +42,21 @@ type compiled struct {
 	ImportPath, Name, Export, Dir string
 	DepOnly                       bool
 	GoFiles, Deps                 []string
+}
+
+var importers = map[string]types.Importer{}
+
+// importerOf returns an importer of what the compiler wrote about the packages of a module. Tests share it,
+// as it keeps what it has read; they do not run in parallel.
+func importerOf(t *testing.T, dir string) types.Importer {
+	if importers[dir] == nil {
+		importers[dir] = newImporter(exported(t, dir))
+	}
+	return importers[dir]
+}
+
+func newImporter(packages map[string]compiled) types.Importer {
+	return importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(packages[path].Export) })
 }
 
 // exported returns the packages of a module and all that they import, with the files that the
@@ -77,7 +92,7 @@ var exports = struct {
 	of map[string]map[string]compiled
 }{of: map[string]map[string]compiled{}}
 
-// isInternal tells whether a package is an internal one of ours.
+// isInternal reports whether a package is an internal package of this repository.
 func isInternal(path string) bool {
 	return strings.HasPrefix(path, module) && slices.Contains(strings.Split(path, "/"), "internal")
 }
@@ -98,8 +113,8 @@ func mentions(pkg *types.Package) []string {
 	return faults
 }
 
-// A signature walks what a user of an exported name can reach without naming anything else that is
-// exported.
+// A signature walks the types that a user of an exported name can reach without another exported
+// name.
 type signature struct {
 	pkg   *types.Package
 	seen  map[types.Type]bool

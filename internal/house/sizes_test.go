@@ -89,7 +89,7 @@ func TestFunctionsAreShortAndDocumented(t *testing.T) {
 	}
 }
 
-// faults returns what is wrong with a declaration.
+// faults returns the faults of a declaration.
 func faults(files *token.FileSet, decl ast.Decl) []string {
 	var found []string
 	check := func(doc *ast.CommentGroup, name *ast.Ident) {
@@ -124,8 +124,8 @@ func faults(files *token.FileSet, decl ast.Decl) []string {
 
 func isTest(file string) bool { return strings.HasSuffix(file, "_test.go") }
 
-// testName matches how the name of a function begins that go test runs: a comment on it need not
-// name it, and may not name another one.
+// testName matches the names of functions that go test runs. A comment on such a function need not
+// name it, but must not name another function.
 var testName = regexp.MustCompile(`^(Test|Example|Benchmark|Fuzz)([^a-z]|$)`)
 
 // namedFirst tells whether a comment begins with a name, after an article.

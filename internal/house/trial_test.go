@@ -57,7 +57,7 @@ func newTrial(t *testing.T, patch string, more map[string]string) trial {
 	return x
 }
 
-// flags are those of the go command.
+// flags are flags of the go command.
 func (x trial) flags() []string {
 	if x.overlay == "" {
 		return nil
@@ -76,8 +76,9 @@ func (x trial) run(dir, command string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// TestAFieldOfTheDelayIsShownEverywhere adds a minimum to the delay, in the types and in the package that
-// decides, and asks those who show delays, which know nothing of it.
+// TestAFieldOfTheDelayIsShownEverywhere adds a minimum to the delay, in the types and in the
+// package that decides. It checks that all packages that show delays use the minimum, without a
+// change in them.
 func TestAFieldOfTheDelayIsShownEverywhere(t *testing.T) {
 	touchSources(t)
 	const program = "stage/lab/internal/house/minimum/main.go"
@@ -94,10 +95,11 @@ fitted: delay quantiles (p50 1m0s, p90 1m0s): duration 0s from spec.delay.durati
 `, out)
 }
 
-// TestAFieldOfTheDelayThatIsReadTwiceIsFound has the diagram read the minimum, too.
+// TestAFieldOfTheDelayThatIsReadTwiceIsFound makes the diagram also read the minimum.
 func TestAFieldOfTheDelayThatIsReadTwiceIsFound(t *testing.T) {
 	x := newTrial(t, "minimum-read-twice.patch", nil)
-	read := stageReads(t, exportedIn(t, ".", x.flags(), "./stage/diagram"), x)
+	packages := exportedIn(t, ".", x.flags(), "./stage/diagram")
+	read := stageReads(t, packages, newImporter(packages), x)
 	require.True(t, slices.ContainsFunc(read["stage/diagram"], func(r string) bool { return strings.HasPrefix(r, "StageDelay.MinimumMilliseconds ") }))
 }
 

@@ -117,7 +117,7 @@ func usageProgram(t *testing.T, i int, file, begins, given string) string {
 		strings.Join(slices.Sorted(maps.Keys(imports)), "\n"), i, given, code)
 }
 
-// usageIn returns the code of a comment, with nothing in the place of what it leaves out.
+// usageIn returns the code of a comment, without the "…" of left-out parts.
 func usageIn(t *testing.T, file, begins string) string {
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)

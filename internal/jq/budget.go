@@ -6,9 +6,9 @@ import (
 	"math/big"
 )
 
-// budget is what is left to one run of gojq. As a context, it ends the run after so many steps,
-// because gojq asks for Done before each instruction; as a value in the program, it takes the
-// charges of guarded operators.
+// budget is the remaining work of one run of gojq. As a context, it ends the run after a number of
+// steps, because gojq calls Done before each instruction. As a value in the program, it receives
+// the charges of guarded operators.
 type budget struct {
 	context.Context // without an end
 
@@ -36,10 +36,10 @@ func (b *budget) Done() <-chan struct{} {
 	return nil
 }
 
-// Err returns what ended the run.
+// Err returns the error that ended the run.
 func (b *budget) Err() error { return b.failure }
 
-// charge takes n bytes off. Once it fails, the run ends, even if the program catches errors.
+// charge subtracts n bytes. Once it fails, the run ends, even if the program catches errors.
 func (b *budget) charge(n int) error {
 	if b.failure == nil && (n < 0 || n > b.size) {
 		b.failure = fmt.Errorf("size budget of %d bytes exceeded", b.limits.Size)
@@ -53,7 +53,7 @@ const (
 	maxDepth    = 10_000 // of nested lists and maps, well within what recursion can take
 )
 
-// times multiplies sizes; what is over every limit stays over it.
+// times multiplies sizes. A product above every limit stays above it, without overflow.
 func times(a, b int) int {
 	if a > 0 && b > 1<<50/a {
 		return 1 << 50
@@ -61,7 +61,7 @@ func times(a, b int) int {
 	return a * b
 }
 
-// shallowSize is the size of v without what is in its elements.
+// shallowSize returns the size of v without the content of its elements.
 func shallowSize(v any) int {
 	switch x := v.(type) {
 	case string:
@@ -77,8 +77,8 @@ func shallowSize(v any) int {
 	return elementSize
 }
 
-// deepSize is the size of v with all that is in it. It stops counting soon after limit: sharing can
-// make a small value of gojq look larger than any memory.
+// deepSize returns the size of v with all its parts. It stops at a size above limit: because of
+// sharing, a small value of gojq can look larger than any memory.
 func deepSize(v any, limit int) int { return deepSizeWithin(v, limit, maxDepth) }
 
 func deepSizeWithin(v any, limit, depth int) int {

@@ -8,9 +8,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// toGojq returns a copy of v in the Go types that gojq takes; others make it panic. Integers become
-// int, or *big.Int where an int does not hold them. What is no JSON value becomes what
-// encoding/json makes of it, or null.
+// toGojq returns a copy of v with the Go types that gojq accepts; gojq panics on other types.
+// Integers become int, or *big.Int if an int is too small. A value of another Go type becomes its
+// JSON form by encoding/json, or null.
 func toGojq(v any) any {
 	switch x := v.(type) {
 	case nil, bool, string, float64, int:
@@ -37,7 +37,7 @@ func otherToGojq(v any) any {
 	if s, ok := object.ToSlice(v); ok {
 		return toGojq(s)
 	}
-	text, err := json.Marshal(v) // which alone knows what the type means
+	text, err := json.Marshal(v) // the type can have its own JSON form
 	if err != nil {
 		return nil
 	}
@@ -64,7 +64,7 @@ func numberToGojq(text json.Number) any {
 	return f
 }
 
-// fromGojq turns a value of gojq into one of ours: nil, bool, string, int64, float64, json.Number
+// fromGojq converts a value of gojq to our types: nil, bool, string, int64, float64, json.Number
 // for integers beyond int64, []any, map[string]any.
 func fromGojq(v any) any {
 	switch x := v.(type) {
@@ -100,7 +100,7 @@ func copied(v any, convert func(any) any) any {
 	return v
 }
 
-// plain returns v itself if native programs take it as it is, else it converts.
+// plain returns v itself if native programs accept its type, or else converts it.
 func plain(v any) any {
 	switch v.(type) {
 	case nil, bool, string, int64, float64, map[string]any, []any:

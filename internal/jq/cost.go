@@ -9,7 +9,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/regexcost"
 )
 
-// A cost says how much one call works and builds, at most, as charged to the budget before the
+// A cost returns the largest work and result of one call. It is charged to the budget before the
 // call.
 type cost func(b *budget, x, y any) int
 
@@ -65,7 +65,7 @@ func multiplied(b *budget, l, r any) int {
 	return cmp.Or(repeated(l, r), repeated(r, l), product(b, l, r))
 }
 
-// repeated is the size of s * n, 0 if that is not what they are.
+// repeated returns the size of s * n; 0 if they are not a string and a number.
 func repeated(s, n any) int {
 	text, ok := s.(string)
 	f, also := gojq.ToFloat64(n)
@@ -84,8 +84,8 @@ func joined(b *budget, x, y any) int {
 // regexRate is the cost of looking at one state of a regular expression for one byte of a text.
 const regexRate = 2
 
-// searched is the cost of so many searches of the text x for the pattern y, and of compiling that,
-// which gojq does twice. Each search may look at all that follows.
+// searched returns the cost of a number of searches of the text x for the pattern y, and of
+// compiling the pattern, which gojq does twice. Each search may read the whole rest of the text.
 func searched(b *budget, x, y any, searches int) int {
 	text, _ := x.(string)
 	pattern, _ := y.(string)
@@ -110,7 +110,8 @@ func grid(b *budget, x, _ any) int {
 	return deepSize(x, b.size) + times(times(elementSize, len(rows)), width)
 }
 
-// pathCost is what setting the path y in x copies, or fills with null up to the index.
+// pathCost returns the cost of setting the path y in x, which copies, or fills with null up to the
+// index.
 func pathCost(_ *budget, x, y any) int {
 	path, _ := y.([]any)
 	n := shallowSize(y)
@@ -129,7 +130,7 @@ func pathCost(_ *budget, x, y any) int {
 	return n
 }
 
-// eventCost is what one event y of fromstream may build.
+// eventCost returns the largest value that one event y of fromstream builds.
 func eventCost(b *budget, _, y any) int {
 	event, _ := y.([]any)
 	if len(event) == 0 {
@@ -138,11 +139,12 @@ func eventCost(b *budget, _, y any) int {
 	return pathCost(b, nil, event[0])
 }
 
-// guards are the functions that charge. Each takes the budget as its first argument: one with a
-// second returns that, one without its input, one with a third the list of the second and third,
-// which are operands, so that they vanish from the program they are put into. The budget is first
-// because gojq computes arguments from the last to the first, and code that it has optimised (such
-// as `if . then 1 else 2 end | 3`) may leave a value too many on the stack, below what follows.
+// guards are the functions that charge. Each takes the budget as its first argument. A guard
+// without further arguments returns its input, a guard with a second argument returns this
+// argument, and a guard with three arguments returns the list of the second and third, which are
+// operands. So a guard does not change the result of its program. The budget is first because gojq
+// computes arguments from the last to the first, and its optimized code (such as `if . then 1 else
+// 2 end | 3`) can leave an extra value on the stack, below the next ones.
 func guards() []gojq.CompilerOption {
 	options := []gojq.CompilerOption{gojq.WithVariables([]string{"$__budget", "$__now"})}
 	for name, c := range costs {

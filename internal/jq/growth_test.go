@@ -36,8 +36,8 @@ func grown(n int) map[string]any {
 	return map[string]any{"s": s, "u": strings.Clone(s), "short": s[:n], "o": o, "p": p, "l": l, "m": m, "t": t}
 }
 
-// TestWorkGrowsNoFasterThanItsCharge makes inputs ten times as large and compares how much longer a
-// program works, in time of the processor, with how much more it is charged in steps and bytes.
+// TestWorkGrowsNoFasterThanItsCharge makes inputs ten times as large. It compares the growth of the
+// processor time of a program with the growth of its charge in steps and bytes.
 func TestWorkGrowsNoFasterThanItsCharge(t *testing.T) {
 	if race.On {
 		t.Skip("it would measure the race detector")
@@ -80,7 +80,7 @@ func TestWorkGrowsNoFasterThanItsCharge(t *testing.T) {
 	}
 }
 
-// processorTime is that of this program.
+// processorTime is the processor time of this program.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)

@@ -18,9 +18,9 @@ import (
 //	l | 3    =>  l | . as $__i | 3
 //
 // Operands are still evaluated in the same order, once, on the same input, and bound outside of
-// path expressions, so results and errors stay what they are. The last rule is for gojq itself
-// (0.12.20): it takes a constant for the place of the value before, which is wrong where that comes
-// from one of several branches, as in (if .a then 1 else 2 end | 3) < 10.
+// path expressions, so results and errors stay the same. The last rule works around a bug of gojq
+// 0.12.20: it puts a constant into the place of the previous value, which is wrong if this value
+// comes from one of several branches, as in (if .a then 1 else 2 end | 3) < 10.
 func guard(q *gojq.Query) (err error) {
 	walk(q, func(node any) {
 		switch x := node.(type) {
@@ -108,8 +108,8 @@ var valueTerms = []gojq.TermType{
 	gojq.TermTypeString, gojq.TermTypeFormat, gojq.TermTypeArray, gojq.TermTypeObject,
 }
 
-// guardAssign leaves a constant path where it is: gojq has other words for its errors. It is the
-// same path on any input, (null | path(l))? // null.
+// guardAssign does not move a constant path, because gojq words its errors in another way. The path
+// is the same on any input: (null | path(l))? // null.
 func guardAssign(q *gojq.Query) {
 	if !isConstant(q.Left) {
 		q.Left = guardedPath(q.Left)
@@ -201,7 +201,7 @@ func bind(source *gojq.Query, p *gojq.Pattern, body *gojq.Query) *gojq.Query {
 	return parenthesised(&gojq.Query{Left: source, Op: gojq.OpPipe, Patterns: []*gojq.Pattern{p}, Right: body})
 }
 
-// replace puts another expression in the place of q, which keeps its function definitions.
+// replace replaces the expression of q. The function definitions of q stay.
 func replace(q, with *gojq.Query) {
 	*q = gojq.Query{FuncDefs: q.FuncDefs, Term: with.Term}
 }

@@ -9,23 +9,23 @@ import (
 )
 
 // A filter is a native program or a part of one. It appends its outputs for v to out. If it fails,
-// those before the error are there too.
+// out also has the outputs before the error.
 type filter func(out []any, v any) ([]any, error)
 
-// spare is how much room a filter finds in out, about, so that intermediate values need no memory
-// of their own.
+// spare is the approximate free capacity of out for a filter, so that intermediate values need no
+// allocation.
 const spare = 8
 
 // A compiler compiles one program, or a part of one.
 type compiler struct {
-	foreign  bool // the part is outside the native subset, what is compiled means nothing
-	iterates bool // the part goes through lists, so that it may have several outputs
+	foreign  bool // the part is outside the native subset, and the compiled filter is not valid
+	iterates bool // the part goes through lists, so that it can have several outputs
 }
 
-// compileNative returns nil if the program is outside the native subset, which is about what the
-// Stages of kwok and the presets use. What is in it does work that is bounded by the size of the
-// object: nothing repeats, and nothing has two outputs for one place in the object. A wider subset
-// that does (`,`, `..`, `range`) has to count steps.
+// compileNative returns nil if the program is outside the native subset. The subset has
+// approximately the programs in the Stages of kwok and the presets. The size of the object bounds
+// the work of such a program: no part repeats, and no part has two outputs for one place in the
+// object. A wider subset with `,`, `..` or `range` would have to count steps.
 func compileNative(q *gojq.Query) (f filter, iterates bool) {
 	c := compiler{}
 	if f = c.query(q); c.foreign {
@@ -62,8 +62,8 @@ func (c *compiler) single(q *gojq.Query) filter {
 	return f
 }
 
-// one returns the output of a filter that has at most one. Out is room to work in, which stays as
-// it is.
+// one returns the output of a filter that has at most one. It uses the free capacity of out, and
+// does not change out.
 func one(f filter, out []any, v any) (output any, found bool, err error) {
 	n := len(out)
 	out, err = f(out, v)
@@ -220,7 +220,7 @@ func pipe(left, right filter) filter {
 	}
 }
 
-// optional drops the error of a filter, and what it would have put out after it.
+// optional drops the error of a filter, and the outputs that would follow the error.
 func optional(f filter) filter {
 	return func(out []any, v any) ([]any, error) {
 		out, _ = f(out, v)
@@ -228,7 +228,8 @@ func optional(f filter) filter {
 	}
 }
 
-// compared evaluates the right side first, as jq does: if both fail, its error is the one.
+// compared evaluates the right side first, as jq does: if both sides fail, the error is the right
+// side's.
 func compared(left, right filter, holds func(int) bool) filter {
 	return func(out []any, v any) ([]any, error) {
 		y, found, err := one(right, out, v)

@@ -39,7 +39,8 @@ func reference(source string, obj map[string]any) (outputs []any, compileErr, er
 	return outputs, nil, nil
 }
 
-// TestDiffersWhereGojqLeavesAValue pins what the package comment says, and that gojq still does so.
+// TestDiffersWhereGojqLeavesAValue checks the difference in the package comment, and that gojq
+// still behaves in this way.
 func TestDiffersWhereGojqLeavesAValue(t *testing.T) {
 	obj := map[string]any{"a": true, "b": "x"}
 	for source, want := range map[string]any{
@@ -302,7 +303,7 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
-// requireInside holds that a fault is placed, and within the source.
+// requireInside requires that a fault has a place within the source.
 func requireInside(t *testing.T, source string, err error) {
 	t.Helper()
 	if err == nil {

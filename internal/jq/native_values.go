@@ -20,7 +20,7 @@ var comparisons = map[gojq.Operator]func(int) bool{
 	gojq.OpGe: func(c int) bool { return c >= 0 },
 }
 
-// compare orders two values as gojq.Compare does, without converting those that are compared most.
+// compare orders two values as gojq.Compare does, without a conversion for the most common types.
 func compare(a, b any) int {
 	switch x := a.(type) {
 	case string:
@@ -112,7 +112,7 @@ func element(i int) filter {
 	})
 }
 
-// elementAt returns an element, counted from the end if i is negative; nil if there is none.
+// elementAt returns an element, counted from the end if i is negative; nil outside the list.
 func elementAt[T any](list []T, i int) any {
 	if i < 0 {
 		i += len(list)

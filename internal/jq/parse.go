@@ -14,7 +14,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/position"
 )
 
-// parse parses a program and refuses what an expression has no use for.
+// parse parses a program and refuses functions that an expression must not use.
 func parse(source string) (*gojq.Query, error) {
 	query, err := gojq.Parse(source)
 	if parseErr, ok := errors.AsType[*gojq.ParseError](err); ok {
@@ -36,12 +36,12 @@ func parse(source string) (*gojq.Query, error) {
 	return query, nil
 }
 
-// place is where a program goes on after a text, in bytes as package position counts them.
+// place returns the offset after a text in a program, in bytes as in package position.
 func place(before string) string {
 	return fmt.Sprintf("line %d, column %d", strings.Count(before, "\n")+1, len(before)-strings.LastIndex(before, "\n"))
 }
 
-// fault places what is wrong at a byte offset of the source text, -1 if the place is unknown.
+// fault returns an error at a byte offset of the source text; -1 means an unknown place.
 func fault(offset int, err error) error {
 	return &position.Error{Offset: offset, Err: err}
 }
@@ -60,9 +60,9 @@ func checkNames(source string, query *gojq.Query) error {
 	return nil
 }
 
-// offsetOf returns where a program first uses a name, -1 if that is not found. Texts, fields and
-// comments may hold the same letters: it is the name where another one in its place makes a program
-// of which isUsed holds.
+// offsetOf returns the offset at which a program first uses a name, or -1. Strings, fields and
+// comments can contain the same letters. An occurrence is the name if isUsed is true for the
+// program with another name at this place.
 func offsetOf(source, name string, isUsed func(changed *gojq.Query, other string) bool) int {
 	other := strings.Repeat("$", strings.Count(name, "$")) + "another_name"
 	for at := range len(source) {
@@ -77,8 +77,8 @@ func offsetOf(source, name string, isUsed func(changed *gojq.Query, other string
 	return -1
 }
 
-// undefinedAt returns where the program uses the name that gojq does not know, -1 if err is another
-// fault.
+// undefinedAt returns the offset at which the program uses a name that gojq does not know; -1 if
+// err is another fault.
 func undefinedAt(source string, err error, functions []gojq.CompilerOption) int {
 	const undefined = " not defined: "
 	_, key, _ := strings.Cut(err.Error(), undefined)

@@ -8,7 +8,7 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// definition is a jq function that hides one of gojq's. Its text may use those before it.
+// definition is a jq function that hides a function of gojq. Its text can use earlier definitions.
 type definition struct {
 	name string // with the number of arguments: "sort/0"
 	text string
@@ -18,10 +18,10 @@ type definition struct {
 // program.
 type prelude []*gojq.Query
 
-// LoadInitModules implements what gojq wants of a module loader.
+// LoadInitModules implements the module loader of gojq.
 func (p prelude) LoadInitModules() ([]*gojq.Query, error) { return p, nil }
 
-// preludeFor returns the definitions for the functions that q calls, and for those that they call.
+// preludeFor returns the definitions of the functions that q calls, directly or indirectly.
 func preludeFor(q *gojq.Query) (prelude, error) {
 	needed := callsIn(q)
 	var p prelude
@@ -67,8 +67,8 @@ const (
 	byKey       = "def %[1]s(f): %[3]s($__budget; map([f])) as $__k | _%[1]s($__k);"
 )
 
-// definitions hide what takes more than constant time or memory for one step of gojq, and what
-// reads the machine.
+// definitions hide functions that take more than constant time or memory for one step of gojq, and
+// functions that read the machine.
 var definitions = slices.Concat(
 	charged(byInput, "__shallow", "keys/0 reverse/0 explode/0 ascii_downcase/0 ascii_upcase/0 ltrim/0 rtrim/0 trim/0 "+
 		"length/0 utf8bytelength/0"),

@@ -18,9 +18,9 @@ const (
 // Options of [Compile]. The zero value of each field means its default.
 type Options struct {
 	// Steps limits the instructions of gojq in one run; default DefaultSteps. A native program
-	// needs no limit: its work grows with its length and the size of the object only.
+	// needs no limit: its work depends only on its length and on the size of the object.
 	Steps int
-	// Size limits, in bytes, what the operators of one run build and read, all added up; default
+	// Size limits the sum of what the operators of one run build and read, in bytes; default
 	// DefaultSize.
 	Size int
 	// Functions are more functions, by name and number of arguments as jq writes them: "double/1".
@@ -30,18 +30,18 @@ type Options struct {
 	Functions map[string]func(input any, args []any) any
 }
 
-// An Input is one object at one moment. It keeps what the runs of several programs share. It must
-// not be copied after a run.
+// An Input is one object at one moment. It keeps data that the runs of several programs share. It
+// must not be copied after a run.
 type Input struct {
 	// Object is the input of programs. They never change it; it must not change while the Input is
 	// in use.
 	Object map[string]any
-	// Now is the time that jq `now` gives.
+	// Now is the result of jq `now`.
 	Now time.Time
 
-	converted any // Object as gojq takes it, nil until it is needed
+	converted any // Object with the types of gojq; nil until it is needed
 	outputs   []any
-	room      [2 * spare]any // of outputs, as long as they are few
+	room      [2 * spare]any // for the outputs, if they are few
 	budget    budget
 }
 
@@ -61,9 +61,8 @@ type Program struct {
 	rank    int
 }
 
-// Compile compiles a program. The error is a *position.Error at the faulty token: a fault of
-// syntax, a function or variable that does not exist, or one that is refused because an expression
-// has no use for it (see the package comment).
+// Compile compiles a program. The error is a *position.Error at the faulty token: a syntax error,
+// an unknown function or variable, or a refused function (see the package comment).
 func Compile(source string, o Options) (*Program, error) {
 	if o.Steps <= 0 {
 		o.Steps = DefaultSteps
@@ -95,11 +94,11 @@ func Compile(source string, o Options) (*Program, error) {
 	return p, nil
 }
 
-// maxKept is how many states of regular expressions a program keeps, about 20 MB.
+// maxKept is the largest number of states of regular expressions that a program keeps, about 20 MB.
 const maxKept = 1 << 17
 
-// forget compiles the program anew once it keeps too many regular expressions: gojq keeps all that
-// a program ever used, and an object may bring its own.
+// forget compiles the program again once it keeps too many regular expressions. gojq keeps every
+// expression that a program has used, and an object can contain new ones.
 func (p *Program) forget(states int) {
 	if states == 0 || p.states.Add(int64(states)) < maxKept {
 		return
@@ -110,14 +109,14 @@ func (p *Program) forget(states int) {
 	}
 }
 
-// Rank orders programs by what a run takes: 0 follows fields, 1 goes through lists, 2 is run by
+// Rank orders programs by the work of a run: 0 follows fields, 1 goes through lists, 2 is run by
 // gojq.
 func (p *Program) Rank() int { return p.rank }
 
-// Run returns all outputs in order, nulls included, or the error that ended the program; the
-// outputs before it are lost, as in `jq -e`. Values are nil, bool, string, int64, float64,
-// json.Number (integers beyond int64), []any and map[string]any. Maps and lists may be the object's
-// own, so treat them as read-only. The slice is valid until the next run on in.
+// Run returns all outputs in order, including nulls. If the program fails, Run returns only the
+// error, without the outputs before it, as in `jq -e`. Values are nil, bool, string, int64,
+// float64, json.Number (integers beyond int64), []any and map[string]any. Maps and lists can be
+// parts of the object, so treat them as read-only. The slice is valid until the next run on in.
 func (p *Program) Run(in *Input) ([]any, error) {
 	if cap(in.outputs) == 0 {
 		in.outputs = in.room[:0]
@@ -152,7 +151,7 @@ func (p *Program) interpret(in *Input) (out []any, err error) {
 		if err, ok := v.(error); ok {
 			return out, err
 		}
-		if err := b.charge(deepSize(v, b.size)); err != nil { // what shares memory no longer does in our form
+		if err := b.charge(deepSize(v, b.size)); err != nil { // converted values share no memory
 			return out, err
 		}
 		out = append(out, fromGojq(v))
@@ -160,15 +159,14 @@ func (p *Program) interpret(in *Input) (out []any, err error) {
 	return out, b.failure
 }
 
-// recovered makes a panic of gojq an error: what it might do on values of its own making is no
-// reason to take the caller down.
+// recovered turns a panic of gojq into an error, so that a fault in gojq does not end the caller.
 func recovered(err *error) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("gojq: %v", r)
 	}
 }
 
-// unixSeconds is how jq gives a time.
+// unixSeconds returns a time in the form of jq.
 func unixSeconds(t time.Time) float64 {
 	return float64(t.Unix()) + float64(t.Nanosecond())/1e9
 }

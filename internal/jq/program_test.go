@@ -323,7 +323,7 @@ func TestPatternsOfObjectsAreForgotten(t *testing.T) {
 	runtime.KeepAlive(q)
 }
 
-// liveBytes is what the heap holds after a collection.
+// liveBytes is the size of the live heap after a garbage collection.
 func liveBytes() int64 {
 	var m runtime.MemStats
 	runtime.GC()

@@ -8,8 +8,8 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// walk visits every node of a program, children first, so that visit may change in place what it is
-// given. Nodes are pointers to the structs of gojq's syntax tree.
+// walk visits every node of a program, children first, so that visit can change a node in place.
+// Nodes are pointers to the structs of gojq's syntax tree.
 func walk(query *gojq.Query, visit func(node any)) { walkValue(reflect.ValueOf(query), visit) }
 
 func walkValue(v reflect.Value, visit func(node any)) {
@@ -30,8 +30,8 @@ func walkValue(v reflect.Value, visit func(node any)) {
 	}
 }
 
-// namesIn returns what a program uses or defines: functions, with the number of arguments as in
-// "sort/0", and variables, as in "$x".
+// namesIn returns the names that a program uses or defines: functions, with the number of arguments
+// as in "sort/0", and variables, as in "$x".
 func namesIn(q *gojq.Query) map[string]bool {
 	names := map[string]bool{}
 	function := func(name string, args int) {

@@ -1,10 +1,11 @@
 package layout
 
-// rounds is how often the vertices are moved towards their neighbours.
+// rounds is the number of times that the vertices are moved towards their neighbors.
 const rounds = 60
 
-// assignX finds the x of all vertices: it moves each layer in turn towards its neighbours, as far
-// as the vertices beside allow. In the last rounds the layers above and below both count.
+// assignX finds the x of all vertices: it moves the vertices of each layer in turn towards their
+// neighbors, as far as adjacent vertices allow. In the last rounds the layers above and below both
+// count.
 func (g *graph) assignX() {
 	for _, layer := range g.layers {
 		x := 0.0
@@ -63,13 +64,13 @@ func (g *graph) alignLayer(layer []int, up, down bool) {
 	}
 }
 
-// wantedX is the weighted mean of the neighbours, and the sum of the weights. Segments of long
+// wantedX is the weighted mean of the neighbors, and the sum of the weights. Segments of long
 // edges have more weight, so that those edges are straight.
 func (g *graph) wantedX(v int, up, down bool) (x, weight float64) {
 	me := g.vertices[v]
 	var sum float64
-	count := func(neighbours []neighbour) {
-		for _, n := range neighbours {
+	count := func(neighbors []neighbor) {
+		for _, n := range neighbors {
 			w := n.weight
 			if me.dummy {
 				w *= 3

@@ -26,8 +26,7 @@ type Node struct{ Width, Height float64 }
 type Edge struct {
 	From, To      int // indexes of nodes
 	Width, Height float64
-	// Weight says how important it is that the edge is straight, compared with other edges; 0
-	// counts as 1.
+	// Weight is the importance of a straight edge, compared with other edges; 0 counts as 1.
 	Weight float64
 }
 
@@ -46,14 +45,14 @@ type Path struct {
 // A Drawing is a graph with positions.
 type Drawing struct {
 	Width, Height float64
-	Nodes         []Point // the centres
+	Nodes         []Point // the centers
 	Paths         []Path  // one for each edge
 }
 
 // Distances in the drawing.
 const (
-	nodeGap  = 34.0 // between nodes beside each other
-	edgeGap  = 22.0 // between an edge and what is beside it
+	nodeGap  = 34.0 // between adjacent nodes of a layer
+	edgeGap  = 22.0 // between an edge and an adjacent vertex
 	layerGap = 24.0 // between layers; every other one has only labels
 	labelGap = 6.0  // between an edge and its label
 	portGap  = 26.0 // between edges that leave a node
@@ -78,12 +77,12 @@ type vertex struct {
 	left, right float64 // how far it extends from x
 	height      float64
 	x           float64
-	up, down    []neighbour // in the layers above and below
-	dummy       bool        // not a node
+	up, down    []neighbor // in the layers above and below
+	dummy       bool       // not a node
 }
 
-// A neighbour is the other end of a segment of an edge.
-type neighbour struct {
+// A neighbor is the other end of a segment of an edge.
+type neighbor struct {
 	vertex int
 	weight float64
 }
@@ -225,6 +224,6 @@ func (g *graph) insertDummies() {
 
 func (g *graph) join(upper, lower int, weight float64) {
 	weight = cmp.Or(weight, 1)
-	g.vertices[upper].down = append(g.vertices[upper].down, neighbour{lower, weight})
-	g.vertices[lower].up = append(g.vertices[lower].up, neighbour{upper, weight})
+	g.vertices[upper].down = append(g.vertices[upper].down, neighbor{lower, weight})
+	g.vertices[lower].up = append(g.vertices[lower].up, neighbor{upper, weight})
 }

@@ -61,7 +61,7 @@ func TestNothingOverlapsAndAllIsInside(t *testing.T) {
 	}
 }
 
-// clear requires that edges pass boxes by, but for those of their ends and their own label.
+// clear requires that an edge touches no box, except the boxes of its ends and its own label.
 func clear(t *testing.T, edges []layout.Edge, d layout.Drawing, all []box) {
 	t.Helper()
 	for i, path := range d.Paths {

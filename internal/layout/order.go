@@ -5,10 +5,11 @@ import (
 	"slices"
 )
 
-// sweeps is how often the layers are sorted, from the top and from the bottom in turn.
+// sweeps is the number of times that the layers are sorted, from the top and from the bottom in
+// turn.
 const sweeps = 24
 
-// orderLayers sorts each layer so that few edges cross: by the mean position of the neighbours in
+// orderLayers sorts each layer so that few edges cross: by the mean position of the neighbors in
 // the layer before, repeatedly, and keeps the best order (barycenter heuristic).
 func (g *graph) orderLayers() {
 	at := make([]int, len(g.vertices)) // places in their layers
@@ -22,7 +23,7 @@ func (g *graph) orderLayers() {
 			}
 			g.sortLayer(layer, above, at)
 		}
-		g.swapNeighbours(at)
+		g.swapNeighbors(at)
 		if c := g.crossings(at); c < least {
 			best, least = g.snapshot(), c
 		}
@@ -68,8 +69,8 @@ func (g *graph) sortLayer(layer int, above bool, at []int) {
 	}
 }
 
-// swapNeighbours swaps adjacent vertices as long as that reduces the crossings.
-func (g *graph) swapNeighbours(at []int) {
+// swapNeighbors swaps adjacent vertices as long as that reduces the crossings.
+func (g *graph) swapNeighbors(at []int) {
 	for better := true; better; {
 		better = false
 		for _, layer := range g.layers {
@@ -92,7 +93,7 @@ func (g *graph) crossed(left, right int, at []int) int {
 	return inversions(l.up, r.up, at) + inversions(l.down, r.down, at)
 }
 
-func inversions(left, right []neighbour, at []int) (n int) {
+func inversions(left, right []neighbor, at []int) (n int) {
 	for _, a := range left {
 		for _, b := range right {
 			if at[a.vertex] > at[b.vertex] {

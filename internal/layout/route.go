@@ -153,8 +153,8 @@ func (p *Path) extendDown(x, from, to float64) {
 	}
 }
 
-// mayCrossAslant reports whether an edge can cross a layer at an angle without coming near what is
-// beside it.
+// mayCrossAslant reports whether an edge can cross a layer at an angle without coming near adjacent
+// vertices.
 func (r *router) mayCrossAslant(id int, before, after Point) bool {
 	v, row := r.vertices[id], r.rows[r.vertices[id].layer]
 	slope := max(math.Abs((v.x-before.X)/(row.middle-before.Y)), math.Abs((after.X-v.x)/(after.Y-row.middle)))

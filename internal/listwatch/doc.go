@@ -5,15 +5,15 @@
 //
 // # Terminology
 //
-//   - A [Source] is what is listed and watched: the objects of a kind in a namespace.
-//   - An [Event] is what was observed: an object, its deletion, the begin and end of a list, a
+//   - A [Source] is the objects of a kind in a namespace, which are listed and watched.
+//   - An [Event] is one observation: an object, its deletion, the start or end of a list, or a
 //     failure.
-//   - [Objects] are those that exist, according to the events. They find deletions that no watch
-//     reported, by comparing lists.
+//   - [Objects] are the objects that exist according to the events. They compare lists to find
+//     deletions that no watch reported.
 //
 // # Failures
 //
-// No failure ends [Run]. This is what it does about each:
+// No failure ends [Run]. Run handles each failure as follows:
 //
 //	what fails                            | it waits for                              | and then
 //	--------------------------------------+-------------------------------------------+---------------------------------
@@ -28,10 +28,10 @@
 //	a watch that ends soon, without event | a backoff that doubles                    | watches on; the second time, lists
 //	a kind that cannot be watched         | [Options].Poll, if that is set            | lists, from then on
 //
-// An API server that has just started closes the watches of slow clients again and again, after a
-// few events each. These events must not be delayed for long, and the server must not be asked
-// without a pause. Therefore the time from the begin of one such watch to the begin of the next is
-// a sixteenth of [Options].Retry, then an eighth, then a quarter.
+// An API server that has just started repeatedly closes the watches of slow clients, after a few
+// events each. Run must not delay these events for long, and must not send requests without a
+// pause. So the time between the starts of two such watches is a sixteenth of [Options].Retry, then
+// an eighth, then a quarter.
 //
 // # Determinism
 //

@@ -16,8 +16,8 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("the transport panicked: %v\n%s", e.Value, e.Stack)
 }
 
-// Guard calls a transport. It turns a panic into an error: what somebody's client does on a bad
-// answer must not end a program that plays many objects.
+// Guard calls a transport. It turns a panic into an error, so that a client that panics on a bad
+// answer does not end a program with many objects.
 func Guard[T any](call func() (T, error)) (result T, err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -18,11 +18,11 @@ import (
 const (
 	pageSize    = 500             // objects of one page of a list
 	maxPages    = 10_000          // a list with more pages is an error
-	stableAfter = 2 * time.Second // a watch that lasted so long was quiet, not broken
+	stableAfter = 2 * time.Second // a watch of this length without events was quiet, not broken
 	kindBackoff = 5 * time.Second // longest backoff if the cluster does not have the kind
 )
 
-// A Source is what is listed and watched.
+// A Source is the objects that are listed and watched.
 type Source struct {
 	Lister    transport.Lister
 	Watcher   transport.Watcher // nil: the source is polled
@@ -35,7 +35,7 @@ type Source struct {
 type Options struct {
 	// Retry is the first backoff. Each further one is twice as long, up to Longest.
 	Retry, Longest time.Duration
-	// Timeout is how long one page of a list may take. 0: no limit.
+	// Timeout is the longest time of one page of a list. 0: no limit.
 	Timeout time.Duration
 	// Poll is the time between two lists if the kind cannot be watched. 0: a forbidden watch is a
 	// failure like others, and tried again.
@@ -48,7 +48,7 @@ type Options struct {
 type EventType uint8
 
 // The types of [Event]. Between ListStarted and Listed or ListFailed come the objects of the list,
-// and nothing else. If ListStarted comes again instead, the list was begun anew.
+// and nothing else. If another ListStarted comes instead, the list has started again.
 const (
 	Updated     EventType = iota // an object exists, and may have changed
 	Deleted                      // an object no longer exists
@@ -72,12 +72,12 @@ var (
 	errNoEnd    = errors.New("the list has page after page, without end")
 )
 
-// Run lists and watches a source until ctx is done. It calls handle for each event; after ctx is
-// done there are none.
+// Run lists and watches a source until ctx is done. It calls handle for each event, but not after
+// ctx is done.
 func Run(ctx context.Context, s Source, o Options, handle func(Event)) {
 	r := &reflector{source: s, options: o, backoff: newBackoff(s, o)}
 	r.handle = func(e Event) {
-		if ctx.Err() == nil { // select may choose an event although ctx is done
+		if ctx.Err() == nil { // select can choose an event although ctx is done
 			handle(e)
 		}
 	}
@@ -91,12 +91,12 @@ type reflector struct {
 	options   Options
 	handle    func(Event)
 	backoff   backoff
-	shortEnds int    // how many watches in a row had an event and ended soon
+	shortEnds int    // the number of watches in a row that had an event and ended soon
 	version   string // resource version from which to watch; "": list first
 	allAtOnce bool   // list without pages, because pages expired before they were read
 }
 
-// listAndWatch lists if necessary, and watches until the watch ends. It returns how long to wait.
+// listAndWatch lists if necessary, and watches until the watch ends. It returns the time to wait.
 func (r *reflector) listAndWatch(ctx context.Context) time.Duration {
 	if r.version == "" || r.source.Watcher == nil {
 		if err := r.list(ctx); err != nil {

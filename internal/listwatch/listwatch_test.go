@@ -90,7 +90,7 @@ func ending(after time.Duration, events ...watch.Event) (watch.Interface, error)
 	return watch.NewProxyWatcher(changes), nil
 }
 
-// next is a change of an object, or a bookmark, one version after the one that is watched from.
+// next is a change of an object, or a bookmark, one version after the start of the watch.
 func next(t watch.EventType, o metav1.ListOptions) watch.Event {
 	version, _ := strconv.Atoi(o.ResourceVersion)
 	return watch.Event{Type: t, Object: object("a", "u", fmt.Sprint(version+1))}

@@ -52,7 +52,7 @@ func (o *Objects) Clear() []Event {
 // All yields the objects, in no order.
 func (o *Objects) All() iter.Seq[*unstructured.Unstructured] { return maps.Values(o.known) }
 
-// compare replaces the known objects by those of the list, and returns the difference.
+// compare replaces the known objects by the objects of the list, and returns the difference.
 func (o *Objects) compare() (events []Event) {
 	found := make(map[types.NamespacedName]*unstructured.Unstructured, len(o.list))
 	for _, obj := range o.list {

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// conflictError is what the client is told about fields that others own.
+// conflictError is the error about fields that other managers own.
 func conflictError(conflicts merge.Conflicts) error {
 	slices.SortStableFunc(conflicts, func(a, b merge.Conflict) int { return strings.Compare(a.Manager, b.Manager) })
 	found := map[string][]string{}
@@ -51,7 +51,7 @@ func managerName(id string) string {
 	return name
 }
 
-// notTyped is the error about an object whose fields are not of the type of the kind.
+// notTyped is the error about an object with fields of wrong types.
 func (w Writer) notTyped(which string, obj map[string]any, err error) error {
 	name, _ := object.String(obj, "metadata", "name")
 	namespace, _ := object.String(obj, "metadata", "namespace")
@@ -59,13 +59,14 @@ func (w Writer) notTyped(which string, obj map[string]any, err error) error {
 	return fmt.Errorf("failed to create typed %s object (%s/%s; %s): %w", which, namespace, name, schema.FromAPIVersionAndKind(w.APIVersion, kind), err)
 }
 
-// kubectl is the manager whose applies take over what kubectl has applied without a server's help.
+// kubectl is the manager whose server-side applies take over fields of earlier client-side applies.
 const (
 	kubectl     = "kubectl"
 	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 )
 
-// serious leaves out the conflicts about fields that kubectl has applied itself, if kubectl applies.
+// serious returns the conflicts that count. If kubectl applies, conflicts about fields of its
+// earlier client-side apply do not count.
 func (w Writer) serious(conflicts merge.Conflicts, live *typed.TypedValue, before map[string]any) merge.Conflicts {
 	own := w.lastApplied(live, before)
 	if own == nil {
@@ -74,8 +75,8 @@ func (w Writer) serious(conflicts merge.Conflicts, live *typed.TypedValue, befor
 	return slices.DeleteFunc(conflicts, func(c merge.Conflict) bool { return own.Has(c.Path) })
 }
 
-// lastApplied returns the fields that kubectl has applied without a server's help and that still are
-// as it has applied them, nil if that is not known.
+// lastApplied returns the fields of kubectl's last client-side apply that still have the applied
+// values; nil if they are not known.
 func (w Writer) lastApplied(live *typed.TypedValue, before map[string]any) *fieldpath.Set {
 	text, _ := object.String(before, "metadata", "annotations", lastApplied)
 	var config map[string]any
@@ -97,8 +98,8 @@ func (w Writer) lastApplied(live *typed.TypedValue, before map[string]any) *fiel
 	return fields.Difference(diff.Modified).Difference(diff.Added).Difference(diff.Removed)
 }
 
-// annotated writes what kubectl applies into the annotation in which it looks for that when a server
-// does not help, if the object has it.
+// annotated writes the configuration of kubectl into the annotation for client-side applies, if the
+// object has this annotation.
 func (w Writer) annotated(next, config map[string]any) map[string]any {
 	if text, _ := object.String(next, "metadata", "annotations", lastApplied); w.Manager != kubectl || text == "" {
 		return next
@@ -115,7 +116,7 @@ func (w Writer) annotated(next, config map[string]any) map[string]any {
 	return next
 }
 
-// mostAnnotations is how long the annotations of an object may be, in bytes.
+// mostAnnotations is the largest size of the annotations of an object, in bytes.
 const mostAnnotations = 256 << 10
 
 func sizeOf(annotations map[string]any) (bytes int) {

@@ -1,12 +1,12 @@
-// Package managedfields says which manager owns which field of an object, and merges what is applied,
-// as an API server does it: by sigs.k8s.io/structured-merge-diff.
+// Package managedfields computes which manager owns which field of an object, and merges applied
+// configurations. Like an API server, it uses sigs.k8s.io/structured-merge-diff.
 //
 //	w := managedfields.Writer{Type: managedfields.BuiltIn(kind), APIVersion: "apps/v1", Manager: "me", Time: now}
 //	next, entries, err := w.Apply(before, config, false)
 //
-// What lies around that library is done as in k8s.io/apimachinery/pkg/util/managedfields, which cannot
-// be used here: it has the time of the machine, and needs the OpenAPI of every kind at run time. TestApply
-// of internal/dev/e2e compares the results with those of a kube-apiserver.
+// The code around this library follows k8s.io/apimachinery/pkg/util/managedfields. That package
+// cannot be used here, because it reads the clock of the machine, and needs the OpenAPI of every
+// kind at run time. TestApply of internal/dev/e2e compares the results with a kube-apiserver's.
 //
 // Objects are not changed; results share parts with them.
 package managedfields
@@ -29,7 +29,7 @@ const BeforeApply = "before-first-apply"
 // current is the manager of an update until it is known whether anything has changed.
 const current = "current-operation"
 
-// A Writer is who writes an object, and how.
+// A Writer is a request that writes an object: its manager, its operation and its time.
 type Writer struct {
 	Type        Type
 	APIVersion  string
@@ -39,9 +39,8 @@ type Writer struct {
 	Ignored     [][]string // paths of fields that this request cannot write
 }
 
-// Update returns the managedFields of an object that was changed by other requests than an apply, nil
-// if nobody owns a field. The entries before are those of the first object, which is empty if the
-// object is new.
+// Update returns the managedFields of an object after a request that is not an apply; nil if no
+// manager owns a field. It reads the earlier entries from before, which is empty for a new object.
 func (w Writer) Update(before, next map[string]any) ([]any, error) {
 	if before == nil && w.Type.shapes != nil && w.Subresource == "" {
 		return w.create(without(next))
@@ -49,7 +48,7 @@ func (w Writer) Update(before, next map[string]any) ([]any, error) {
 	return w.change(before, next)
 }
 
-// create is an Update of an object that is new.
+// create is Update for a new object.
 func (w Writer) create(next map[string]any) ([]any, error) {
 	status := len(w.Ignored) == 0
 	if fields := w.Type.shapes.find(next, status); fields != nil {
@@ -76,7 +75,7 @@ func (w Writer) change(before, next map[string]any) ([]any, error) {
 }
 
 func (w Writer) update(o *owners, before, next map[string]any) error {
-	// They are not checked: what is compared is what is stored.
+	// They are not checked, because stored objects are compared.
 	before, next = different(before, next, 1)
 	old, now := w.Type.unchecked(before), w.Type.unchecked(next)
 	_, fields, err := w.updater().Update(old, now, w.version(), o.fields, current)
@@ -85,7 +84,7 @@ func (w Writer) update(o *owners, before, next map[string]any) error {
 	}
 	mine := stripped(fields[current])
 	if w.Subresource == "scale" && mine != nil && !o.owns(mine.Set()) {
-		return nil // a Scale whose fields nobody owns has no managedFields, so nobody becomes their owner
+		return nil // a Scale whose fields have no owner has no managedFields, so its fields get no owner
 	}
 	o.fields = fields
 	if mine != nil {
@@ -96,10 +95,10 @@ func (w Writer) update(o *owners, before, next map[string]any) error {
 	return nil
 }
 
-// Apply merges a configuration into an object, which has only apiVersion, kind and metadata if it is
-// new. It returns the next object without managedFields, and these. Fields that the manager applied
-// before, and does not apply now, are removed if nobody else owns them. The error is one that the
-// client gets.
+// Apply merges a configuration into an object. A new object has only apiVersion, kind and metadata.
+// Apply returns the next object without managedFields, and its managedFields. It removes fields
+// that the manager applied before, but does not apply now, if no other manager owns them. The
+// client gets the error.
 func (w Writer) Apply(before, config map[string]any, force bool) (next map[string]any, entries []any, err error) {
 	owners, err := decode(entriesOf(before))
 	if err != nil {
@@ -173,7 +172,7 @@ func (w Writer) updater() *merge.Updater {
 	return b.BuildUpdater()
 }
 
-// sameForm says that objects have the same form in all versions.
+// sameForm treats objects as equal in all versions.
 type sameForm struct{}
 
 func (sameForm) Convert(v *typed.TypedValue, _ fieldpath.APIVersion) (*typed.TypedValue, error) {
@@ -182,7 +181,7 @@ func (sameForm) Convert(v *typed.TypedValue, _ fieldpath.APIVersion) (*typed.Typ
 
 func (sameForm) IsMissingVersionError(error) bool { return false }
 
-// identityFields are never owned: they say which object it is, or are set by the server.
+// identityFields have no owner: they identify the object, or the server sets them.
 var identityFields = fieldpath.NewSet(
 	fieldpath.MakePathOrDie("apiVersion"),
 	fieldpath.MakePathOrDie("kind"),
@@ -198,7 +197,7 @@ var identityFields = fieldpath.NewSet(
 	fieldpath.MakePathOrDie("metadata", "resourceVersion"),
 )
 
-// stripped returns the fields of a manager that can be owned, nil if there are none.
+// stripped returns the fields of a manager that can have an owner; nil without such fields.
 func stripped(v fieldpath.VersionedSet) fieldpath.VersionedSet {
 	if v == nil {
 		return nil
@@ -234,8 +233,8 @@ func without(obj map[string]any) map[string]any {
 	return obj
 }
 
-// different returns two objects without the members that are equal, down to a depth. An update asks
-// only for what differs, which is little of most objects.
+// different returns two objects without their equal members, down to a depth. An update needs only
+// the different members, which are few in most objects.
 func different(before, next map[string]any, depth int) (a, b map[string]any) {
 	if before == nil || next == nil {
 		return before, next
@@ -256,13 +255,13 @@ func different(before, next map[string]any, depth int) (a, b map[string]any) {
 	return a, b
 }
 
-// identity is an object that is not there yet.
+// identity returns an object that does not exist yet.
 func identity(obj map[string]any) map[string]any {
 	return map[string]any{"apiVersion": obj["apiVersion"], "kind": obj["kind"]}
 }
 
-// IsReset reports whether managedFields that a client sent ask to forget who owns what: the list is
-// empty, or has one empty entry.
+// IsReset reports whether the managedFields of a client remove all owners: the list is empty, or
+// has one empty entry.
 func IsReset(given any) bool {
 	list, ok := given.([]any)
 	if !ok || len(list) > 1 {

@@ -72,8 +72,9 @@ func changed(r *rand.Rand, v any) any {
 	return other
 }
 
-// TestNewObjectsOfOneShape creates objects of which some have the shape of others, of which the
-// fields are remembered, and wants of each what an update of an empty object gives, which compares it.
+// TestNewObjectsOfOneShape creates objects, some with the same shape, whose fields are remembered.
+// For each object the result must be the same as of an update of an empty object, which compares
+// it.
 func TestNewObjectsOfOneShape(t *testing.T) {
 	definition := map[string]any{"type": "object", "properties": map[string]any{"spec": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}
 	for name, kind := range map[string]managedfields.Type{
@@ -99,8 +100,8 @@ func TestNewObjectsOfOneShape(t *testing.T) {
 	}
 }
 
-// TestUpdatesAskOnlyForWhatDiffers holds that the owners are the same if the rest of the object is
-// another one: what is equal before and after has no effect.
+// TestUpdatesAskOnlyForWhatDiffers checks that members that are equal before and after an update
+// have no effect on the owners.
 func TestUpdatesAskOnlyForWhatDiffers(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	w := managedfields.Writer{Type: managedfields.BuiltIn(podKind), APIVersion: "v1", Manager: "me", Time: "2026-01-01T00:00:00Z"}
@@ -115,7 +116,7 @@ func TestUpdatesAskOnlyForWhatDiffers(t *testing.T) {
 		other.Manager = "other"
 		want, wantErr := other.Update(before, next)
 
-		// A member of which nobody owns anything is added to both.
+		// A member without an owner is added to both.
 		before["spec"].(map[string]any)["overhead"], next["spec"].(map[string]any)["overhead"] = map[string]any{"cpu": "1"}, map[string]any{"cpu": "1"}
 		got, err := other.Update(before, next)
 		require.Equal(t, wantErr == nil, err == nil)

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// mostUpdaters is how many managers of updates an object has at most. The oldest of more are
-// taken together, under the name ancient.
+// mostUpdaters is the largest number of managers of updates of an object. The oldest further
+// managers are merged under the name ancient.
 const (
 	mostUpdaters = 10
 	ancient      = "ancient-changes"
@@ -169,7 +169,7 @@ func (o *owners) set(id string, v fieldpath.VersionedSet) {
 	o.fields[id] = v
 }
 
-// gain gives a manager these fields beside those that it has.
+// gain gives a manager these fields in addition to its fields.
 func (o *owners) gain(id string, v fieldpath.VersionedSet, now string) {
 	if old, ok := o.fields[id]; ok {
 		v = fieldpath.NewVersionedSet(v.Set().Union(old.Set()), v.APIVersion(), v.Applied())
@@ -177,7 +177,7 @@ func (o *owners) gain(id string, v fieldpath.VersionedSet, now string) {
 	o.fields[id], o.times[id] = v, now
 }
 
-// limit takes the oldest managers of updates together if there are too many.
+// limit merges the oldest managers of updates if there are too many.
 func (o *owners) limit() {
 	var updaters []string
 	for id, v := range o.fields {
@@ -199,8 +199,8 @@ func (o *owners) limit() {
 	}
 }
 
-// bury adds the fields of a manager to those of the ancient ones of its version, which are those of
-// the first manager in the beginning.
+// bury merges a manager into the ancient manager of its version. The first merged manager becomes
+// the ancient one.
 func (o *owners) bury(id, first string) {
 	v := o.fields[id]
 	bucket := identify(metav1.ManagedFieldsEntry{Manager: ancient, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: string(v.APIVersion())})
@@ -240,7 +240,7 @@ func (o *owners) encode() ([]any, error) {
 	return out, nil
 }
 
-// entry returns an entry as it was stored if it has not changed.
+// entry returns the stored entry if it has not changed.
 func (o *owners) entry(id string) (map[string]any, error) {
 	v, old := o.fields[id], o.stored[id]
 	if was, _ := old.value["time"].(string); old.value != nil && was == o.times[id] && old.fields.Equals(v.Set()) && old.value["apiVersion"] == string(v.APIVersion()) {

@@ -9,15 +9,15 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// A Type says how the fields of a kind merge, and which of them objects of the kind always have.
+// A Type says how the fields of a kind merge, and which fields its objects always have.
 type Type struct {
 	typed.ParseableType
 	root   reference
 	shapes *shapes
 }
 
-// BuiltIn returns the type of a built-in kind of Kubernetes 1.36. Of any other kind, metadata has its
-// own type, and the rest is deduced from the values: maps merge, lists are replaced.
+// BuiltIn returns the type of a built-in kind of Kubernetes 1.36. For any other kind only metadata
+// has a type. Other fields are deduced from their values: maps merge, and lists are replaced.
 func BuiltIn(kind schema.GroupVersionKind) Type {
 	t, name := builtIns(), kind.GroupVersion().String()+"/"+kind.Kind
 	if _, known := t.structs[name]; !known {
@@ -36,7 +36,7 @@ func Defined(openapi map[string]any) Type {
 	return Type{ParseableType: (&typed.Parser{Schema: smd.Schema{Types: all}}).Type("defined"), shapes: newShapes()}
 }
 
-// withMetadata are fields of which metadata is that of an object.
+// withMetadata returns fields in which metadata is the metadata of an object.
 func withMetadata(fields []smd.StructField) []smd.StructField {
 	fields = slices.DeleteFunc(fields, func(f smd.StructField) bool { return f.Name == "metadata" })
 	return append(fields, smd.StructField{Name: "metadata", Type: named(objectMeta)})

@@ -7,9 +7,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// shapes remembers which fields new objects of a type had. Comparing one with nothing takes most of
-// the time of its creation, and the fields depend on its shape only, which the Pods of a workload
-// share, and they then share the result. A new shape replaces the one that has its place.
+// shapes remembers the fields of new objects of a type. To compare a new object with an empty one
+// takes most of the time of its creation. The result depends only on the shape of the object, which
+// the Pods of a workload share, so they share the result. A new shape replaces the shape at its
+// place.
 type shapes struct {
 	mu    sync.Mutex
 	seed  maphash.Seed
@@ -38,7 +39,7 @@ func (s *shapes) find(obj map[string]any, status bool) map[string]any {
 	return nil
 }
 
-// add remembers the fields, which must not change any more.
+// add remembers the fields, which must not change afterwards.
 func (s *shapes) add(obj map[string]any, status bool, fields map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,8 +65,8 @@ func (s *shapes) hash(v any, inList bool) (sum uint64) {
 	return sum
 }
 
-// sameShape reports whether two values have the same fields: whatever is in lists, which may be keys,
-// is equal, and elsewhere what maps have as members, and of what type these are.
+// sameShape reports whether two values have the same fields. The content of lists, which can be
+// keys, must be equal. Elsewhere maps must have the same members with the same types.
 func sameShape(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:

@@ -15,14 +15,15 @@ import (
 
 //go:generate go run -C ../dev/bench ./patch/gentypes ../../../stage/lab/apiserver/openapi.json.gz ../../managedfields/types.txt
 
-// typesText has one line for each type: its name, and the fields that differ from what is deduced from
-// a value, or that hold objects.
+// typesText has one line for each type: its name, and the fields that contain objects, or that
+// differ from the type deduced from a value.
 //
 //	core.v1.ContainerPort containerPort=?=0~0 protocol=?~"TCP"
 //
-// A field is its name, what it refers to (a type, ? for deduced, * for replaced as a whole, [keys]
-// before the type of the elements of a list that merges, {} before that of the values of a map), after
-// a second = the value that objects of the Go type always have, and after ~ the default of a key.
+// A field is its name and, after =, its type. The type is a name, ? for deduced, or * for replaced
+// as a whole. [keys] comes before the type of the elements of a list that merges, and {} before the
+// type of the values of a map. After a second = comes the value that objects of the Go type always
+// have, and after ~ the default of a key.
 //
 //go:embed types.txt
 var typesText string
@@ -35,7 +36,7 @@ const (
 	replaced    = "__untyped_atomic_"  // everything is replaced
 )
 
-// reference says of what type a value is.
+// reference is the type of a value.
 type reference struct {
 	named    string     // a type, "" for the others
 	elements *reference // ... of a list or a map
@@ -46,7 +47,7 @@ type reference struct {
 type structField struct {
 	reference
 	name   string
-	zero   any // what an object has that does not have the field, if always
+	zero   any // the value of a missing field, if objects always have the field
 	always bool
 }
 
@@ -93,7 +94,7 @@ func (t *table) add(name string, fields []string) {
 	t.parser.Schema.Types = append(t.parser.Schema.Types, smd.TypeDef{Name: name, Atom: smd.Atom{Map: m}})
 }
 
-// value reads a JSON value, nil if there is none.
+// value reads a JSON value; nil for an empty text.
 func value(text string) (v any) {
 	if text == "" || json.Unmarshal([]byte(text), &v) != nil {
 		return nil
@@ -131,12 +132,12 @@ func (r reference) ref() smd.TypeRef {
 	return smd.TypeRef{Inlined: smd.Atom{Map: &smd.Map{ElementType: r.elements.ref(), ElementRelationship: smd.Separable}}}
 }
 
-// unchecked is an object as an API server sees it.
+// unchecked returns an object as an API server sees it.
 func (t Type) unchecked(obj map[string]any) *typed.TypedValue {
 	return typed.AsTypedUnvalidated(smdvalue.NewValueInterface(t.complete(obj)), t.Schema, t.TypeRef)
 }
 
-// complete returns an object with the fields that an API server sees in it, since its Go types always
+// complete returns an object with the fields that an API server adds because its Go types always
 // have them.
 func (t Type) complete(obj map[string]any) map[string]any {
 	if t.root.named == "" {
@@ -176,7 +177,7 @@ func (t *table) completeStruct(fields []structField, m map[string]any) map[strin
 	}
 	out := maps.Clone(m)
 	if out == nil {
-		out = map[string]any{} // an object that is not there yet
+		out = map[string]any{} // an object that does not exist yet
 	}
 	for _, f := range fields {
 		v, given := m[f.name]

@@ -8,10 +8,11 @@ import (
 )
 
 // AppendJSON appends v, a JSON value, to b exactly as [json.Marshal] writes it: with sorted keys
-// and escaped <, > and &. Values of other types are left to json.Marshal; the error is its.
+// and escaped <, > and &. json.Marshal writes values of other types; the error comes from
+// json.Marshal.
 //
-// It is here because writing a patch took as long as rendering it: json.Marshal reflects on every
-// value and boxes every key.
+// It exists because json.Marshal uses reflection for every value and boxes every key: writing a
+// patch took as long as rendering it.
 func AppendJSON(b []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:
@@ -77,7 +78,7 @@ func sortEntries(entries []entry) {
 	}
 }
 
-// less compares the first bytes by itself, because keys mostly differ in them.
+// less compares the first bytes separately, because most keys differ there.
 func less(a, b string) bool {
 	if a != "" && b != "" && a[0] != b[0] {
 		return a[0] < b[0]
@@ -132,8 +133,8 @@ func appendOther(b []byte, v any) ([]byte, error) {
 	return append(b, data...), err
 }
 
-// Readable is v, a JSON value, as JSON for people, on one line: <, > and & stay as they are. What
-// is not JSON is the error that says so, in quotes.
+// Readable returns v, a JSON value, as JSON for people, on one line: <, > and & are not escaped.
+// For a value that JSON cannot hold, it returns the error in quotes.
 func Readable(v any) string {
 	var b strings.Builder
 	out := json.NewEncoder(&b)

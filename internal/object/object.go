@@ -1,6 +1,6 @@
-// Package object reads fields of Kubernetes objects in the form of map[string]any, whatever numbers
-// and lists the caller's decoder made of them. A read of something that is missing or of another
-// type says so; nothing panics.
+// Package object reads fields of Kubernetes objects in the form of map[string]any, with the number
+// and list types of any decoder. A read of a missing field, or of a field of another type, returns
+// false and never panics.
 //
 // # Determinism
 //
@@ -8,9 +8,9 @@
 //
 // # Compatibility
 //
-// The helpers of apimachinery's unstructured know int64 and float64 only, copy what they return and
-// fail on []string; these accept every Go number, json.Number, []string and map[string]string, and
-// return what they find.
+// The helpers of apimachinery's unstructured know only int64 and float64, copy their results, and
+// fail on []string. The functions here accept every Go number, json.Number, []string and
+// map[string]string, and return the value without a copy.
 package object
 
 import (
@@ -18,8 +18,8 @@ import (
 	"math"
 )
 
-// Get returns the value at the path, or false if a key on the way is missing or what holds it is no
-// map. A key whose value is null is there.
+// Get returns the value at the path. It returns false if a key on the way is missing, or if its
+// parent is not a map. A key with the value null exists.
 func Get(obj map[string]any, path ...string) (any, bool) {
 	var v any = obj
 	for _, key := range path {
@@ -57,8 +57,8 @@ func Bool(obj map[string]any, path ...string) (value, ok bool) {
 	return value, ok
 }
 
-// Int64 returns the number at the path if it is an integer that an int64 holds, in whatever form:
-// 3, 3.0, json.Number("3").
+// Int64 returns the number at the path if it is an integer that fits into an int64, in any form: 3,
+// 3.0, json.Number("3").
 func Int64(obj map[string]any, path ...string) (int64, bool) {
 	v, _ := Get(obj, path...)
 	return ToInt64(v)
@@ -76,7 +76,7 @@ func Slice(obj map[string]any, path ...string) ([]any, bool) {
 	return ToSlice(v)
 }
 
-// Strings returns the list of strings at the path, or false if an element is no string.
+// Strings returns the list of strings at the path, or false if an element is not a string.
 func Strings(obj map[string]any, path ...string) ([]string, bool) {
 	v, _ := Get(obj, path...)
 	if list, ok := v.([]string); ok {
@@ -144,8 +144,8 @@ func anys[T any](s []T) []any {
 	return out
 }
 
-// Number returns the number v as an int64 if it is an integer that an int64 holds, else as a
-// float64; nil if v is no number. A float64 stays one.
+// Number returns the number v as an int64 if it is an integer that fits into an int64, or else as a
+// float64; nil if v is not a number. A float64 stays a float64.
 func Number(v any) any {
 	switch n := v.(type) {
 	case int64, float64:

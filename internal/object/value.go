@@ -27,8 +27,8 @@ func DeepEqual(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// equalNumbers compares what Number returned. An int64 and a float64 are equal only if the float64
-// is that very integer.
+// equalNumbers compares results of Number. An int64 and a float64 are equal only if the float64 is
+// exactly this integer.
 func equalNumbers(a, b any) bool {
 	if a == b {
 		return true

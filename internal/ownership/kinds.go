@@ -34,8 +34,7 @@ const (
 	selectedNode       = "volume.kubernetes.io/selected-node"
 )
 
-// kinds are the kinds that have children. The revisions are those that the controllers of
-// Kubernetes write.
+// kinds are the kinds that have children. The controllers of Kubernetes write the revisions.
 var kinds = map[schema.GroupKind]ownerKind{
 	{Group: "apps", Kind: "Deployment"}: {
 		levels: []level{replicaSets, pods}, dependsOnChildren: true,
@@ -65,8 +64,8 @@ func text(path ...string) func(map[string]any) string {
 	}
 }
 
-// bySelector finds what spec.selector of the owner matches. It returns false if the selector is
-// missing or malformed, because the query would then match everything.
+// bySelector finds the objects that spec.selector of the owner matches. It returns false if the
+// selector is missing or invalid, because the query would then match everything.
 func bySelector(owner *unstructured.Unstructured) (Query, bool) {
 	fields, _ := object.Map(owner.Object, "spec", "selector")
 	var selector metav1.LabelSelector

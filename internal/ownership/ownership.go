@@ -1,5 +1,5 @@
 // Package ownership finds the children of an object: its dependents, which have an owner reference
-// to it, and the objects to which it refers by name. It also says which dependents are of the
+// to the object, and the objects that it refers to by name. It also says which dependents have the
 // current revision of their owner.
 //
 // # Terminology
@@ -29,7 +29,7 @@ import (
 type Query struct {
 	Kind      schema.GroupVersionKind
 	Namespace string
-	Name      string // of the only child, whoever owns it; "": all that Selector matches and the object owns
+	Name      string // of the only child, with any owner; "": all objects that Selector matches and the object owns
 	Selector  string // of labels; "": everything
 }
 
@@ -42,7 +42,8 @@ func (q Query) ListOptions() metav1.ListOptions {
 	return o
 }
 
-// Queries returns one query for each level of children of an object, none if it has no children.
+// Queries returns one query for each level of children of an object; it is empty for an object
+// without children.
 func Queries(owner *unstructured.Unstructured) []Query {
 	var queries []Query
 	for _, l := range kinds[owner.GroupVersionKind().GroupKind()].levels {
@@ -56,17 +57,17 @@ func Queries(owner *unstructured.Unstructured) []Query {
 	return queries
 }
 
-// DependsOnChildren reports whether the children of an object can change the verdict on it. Those
-// of other kinds are only worth showing.
+// DependsOnChildren reports whether the children of an object can change its status. Children of
+// other kinds of objects are only useful to show.
 func DependsOnChildren(owner schema.GroupKind) bool { return kinds[owner].dependsOnChildren }
 
-// References are the fields of an object that say whose dependent it is, and which dependents of
-// its own are current.
+// References are the fields of an object that name its owner, and that say which of its dependents
+// are current.
 type References struct {
 	UID             types.UID
 	Owner           types.UID // uid of its controller; "": none
-	Revision        string    // the revision of its owner from which it was made; "": not known
-	CurrentRevision string    // the revision of its own dependents; "": the newest
+	Revision        string    // the revision of its owner that it was made from; "": not known
+	CurrentRevision string    // the current revision of its dependents; "": the newest
 }
 
 // Read returns the references of an object.
@@ -105,8 +106,8 @@ func kindOf(owner map[string]any) schema.GroupKind {
 	return schema.FromAPIVersionAndKind(version, kind).GroupKind()
 }
 
-// CurrentRevision returns a test for the revision of a dependent: it must be the wanted one or, if
-// wanted is "", the greatest number of the given revisions.
+// CurrentRevision returns a function that tests the revision of a dependent. The revision must be
+// the wanted one or, if wanted is "", the greatest number of the given revisions.
 func CurrentRevision(wanted string, revisions iter.Seq[string]) func(revision string) bool {
 	if wanted != "" {
 		return func(revision string) bool { return revision == wanted }
@@ -118,7 +119,7 @@ func CurrentRevision(wanted string, revisions iter.Seq[string]) func(revision st
 	return func(revision string) bool { return number(revision) == newest }
 }
 
-// number returns 0 for what is not a number, so that all revisions without a number are equal.
+// number returns 0 for a revision that is not a number, so that all such revisions are equal.
 func number(revision string) int64 {
 	n, err := strconv.ParseInt(revision, 10, 64)
 	if err != nil {

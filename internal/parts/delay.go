@@ -6,7 +6,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/expression"
 )
 
-// A Delay is a compiled StageDelay. The zero Delay is none.
+// A Delay is a compiled StageDelay. The zero Delay means no delay.
 type Delay struct {
 	given   bool
 	sources [delayParts]source
@@ -18,12 +18,12 @@ type DelayRange struct {
 	Min, Max time.Duration
 }
 
-// A DelayExplanation tells how a DelayRange came about; delay.Explanation is its exported copy.
+// A DelayExplanation tells where a DelayRange comes from; delay.Explanation is its exported copy.
 type DelayExplanation struct {
 	DelayRange
 	// Base is the least delay without the jitter, and Jitter the value of the jitter, 0 without one.
 	Base, Jitter time.Duration
-	// Parts are those that the Stage gives, in the order in which they were evaluated.
+	// Parts are the given parts of the delay, in the order of evaluation.
 	Parts []DelayEvaluation
 }
 
@@ -33,13 +33,13 @@ func (d *Delay) Range(s *expression.Scope) DelayRange {
 	return rangeOf(&values)
 }
 
-// Explain is Range that tells where the bounds come from.
+// Explain returns the same as Range, and tells where the bounds come from.
 func (d *Delay) Explain(s *expression.Scope) DelayExplanation {
 	values := d.evaluate(s)
 	return explanation(&values)
 }
 
-// A values is what the parts of a delay give for an object.
+// A values has the values of the parts of a delay for an object.
 type values [delayParts]DelayEvaluation
 
 // evaluate evaluates the parts. The duration may give no delay; then the others are not evaluated.

@@ -16,7 +16,7 @@ import (
 type field struct {
 	name, meaning string
 	path          string // of both fields, without Milliseconds and From
-	joins         string // the word before the expression where it is an alternative to what the constants give
+	joins         string // the word before the expression, if it is an alternative to the constants
 	ms            *int64
 	from          *v1alpha1.ExpressionFrom
 }
@@ -25,10 +25,10 @@ type field struct {
 const (
 	duration = iota
 	jitter
-	delayParts // how many there are
+	delayParts // the number of parts
 )
 
-// DurationName and JitterName are the names of these parts in an DelayEvaluation.
+// DurationName and JitterName are the names of these parts in a DelayEvaluation.
 const (
 	DurationName = "duration"
 	JitterName   = "jitter"
@@ -43,8 +43,8 @@ func fields(d *v1alpha1.StageDelay) [delayParts]field {
 	}
 }
 
-// CompileDelay prepares a delay; a nil StageDelay is none. The error joins a [*position.Error] for each
-// fault; if all of them are warnings, the Delay comes with it.
+// CompileDelay prepares a delay; a nil StageDelay means no delay. The error joins a
+// [*position.Error] for each fault; if all of them are warnings, the Delay comes with it.
 func CompileDelay(d *v1alpha1.StageDelay, c *expression.Compiler) (*Delay, error) {
 	if d == nil {
 		return &Delay{}, nil
@@ -89,7 +89,7 @@ func (b *delayBuilder) milliseconds(f field) {
 	}
 }
 
-// constant is what the milliseconds alone give.
+// constant is the value of the milliseconds.
 func (f field) constant() DelayEvaluation {
 	e := DelayEvaluation{Name: f.name, Meaning: f.meaning}
 	if f.ms != nil {

@@ -7,14 +7,14 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// A DelayDescription is what a StageDelay says without an object, whether it compiles or not.
+// A DelayDescription is the content of a StageDelay without an object, whether it compiles or not.
 type DelayDescription struct {
-	// DelayExplanation is the delay of an object from which the expressions read nothing.
+	// DelayExplanation is the delay of an object on which the expressions have no result.
 	DelayExplanation
 	// Sources are the expressions, in the order in which they are evaluated.
 	Sources []expression.Source
-	// Others are the expressions that change the range of the constants, in the order in which they
-	// are named after it. Each has the word that joins it: "1s to .a or .b".
+	// Others are the expressions that change the range of the constants, in the order in which a
+	// description names them. Each has the word that joins it: "1s to .a or .b".
 	Others []OtherDelay
 	// HasJitter reports whether the Stage gives a jitter.
 	HasJitter bool
@@ -23,7 +23,7 @@ type DelayDescription struct {
 	// Shortened reports that the jitter is less than the duration, so that the delay is less than the
 	// duration.
 	Shortened bool
-	// Duration is that of the constants.
+	// Duration is the duration of the constants.
 	Duration time.Duration
 }
 

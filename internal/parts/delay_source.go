@@ -9,13 +9,15 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/expression"
 )
 
-// A source is where a duration comes from: an expression, and a constant where that yields none.
+// A source is the origin of a duration: an expression, and a constant for an expression without a
+// result.
 type source struct {
 	from     expression.ValueFrom // its Path is relative to the delay
 	constant DelayEvaluation
 }
 
-// A DelayEvaluation tells how one part of a delay was found; delay.Evaluation is its exported copy.
+// A DelayEvaluation tells where one part of a delay comes from; delay.Evaluation is its exported
+// copy.
 type DelayEvaluation struct {
 	Name    string
 	Meaning string
@@ -50,8 +52,8 @@ var (
 	errNoTime = errors.New(`neither a duration such as "5s" nor a time`)
 )
 
-// interpret reads the result of an expression as a duration. Jq has no durations: a number from it
-// could mean any unit.
+// interpret reads the result of an expression as a duration. Jq has no durations: a number of jq
+// could have any unit.
 func interpret(v any, language expression.Language, now time.Time) (DelayEvaluation, error) {
 	switch v := v.(type) {
 	case string:

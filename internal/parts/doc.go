@@ -1,11 +1,11 @@
-// Package parts decides what the parts of a Stage mean that say when it is played: which objects its
-// selector chooses, how long its delay is, and how often it is drawn among others by its weight. It is
-// what packages selector and delay offer to everybody, with the expression.Compiler and expression.Scope
-// that the parts of a Stage share.
+// Package parts decides the meaning of the selector, the delay and the weight of a Stage: which
+// objects the selector chooses, how long the delay is, and how often the Stage is drawn. Packages
+// selector and delay are its public form. Here callers pass the expression.Compiler and
+// expression.Scope that the parts of a Stage share.
 //
-// It alone reads the fields of a StageSelector, a StageDelay and the weight fields of a StageSpec. Others
-// ask for what a Stage says, whether it compiles or not ([ReadSelector], [DescribeDelay],
-// [DescribeWeight]), or for what that means for an object.
+// Only this package reads the fields of a StageSelector and a StageDelay, and the weight fields of
+// a StageSpec. Other packages call [ReadSelector], [DescribeDelay] or [DescribeWeight] for the text
+// of a Stage, whether it compiles or not, or evaluate a compiled part on an object.
 //
 // # Concurrency
 //

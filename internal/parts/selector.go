@@ -30,12 +30,12 @@ type requirement interface {
 type Requirement struct {
 	Path string // the field of the selector
 	Text string // the requirement in words, such as `.status.phase In [Running]`
-	Seen []any  // the values found in the object, empty if none; of CEL one for each field that it names, nil where there is none
+	Seen []any  // the values found in the object, or empty; for CEL one for each field that the expression names, nil for a missing field
 	OK   bool   // whether it holds
-	Err  error  // the run-time error that was swallowed, if any
+	Err  error  // the run-time error that was ignored, or nil
 }
 
-// MatchesNothing reports whether the selector is that of a Stage without one.
+// MatchesNothing reports whether the Stage has no selector.
 func (s *Selector) MatchesNothing() bool { return s.requirements == nil }
 
 // Match reports whether an object meets the selector.
@@ -48,7 +48,7 @@ func (s *Selector) Match(scope *expression.Scope) bool {
 	return s.requirements != nil
 }
 
-// Explain evaluates every requirement, also those after the first that fails.
+// Explain evaluates every requirement, even after one fails.
 func (s *Selector) Explain(scope *expression.Scope) []Requirement {
 	seen := make([]Requirement, 0, len(s.requirements))
 	for _, r := range s.requirements {

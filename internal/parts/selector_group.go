@@ -7,23 +7,23 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/expression"
 )
 
-// A SelectorGroup is Selectors for the same objects, such as those of all Stages for one kind. It decides
-// what each of them decides alone, with less work: a requirement that several have is evaluated
-// once for an object, which makes matching about twice as fast. It is immutable and safe for
-// concurrent use.
+// A SelectorGroup is Selectors for the same objects, for example of all Stages for one kind. Its
+// results are the same as each Selector's, with less work: a requirement that several Selectors
+// share is evaluated once for an object. This makes matching about twice as fast. A SelectorGroup
+// is immutable and safe for concurrent use.
 type SelectorGroup struct{ members [][]check }
 
 // A check is a requirement of a Selector in a SelectorGroup.
 type check struct {
 	requirement
-	users int    // how many Selectors have it
+	users int    // the number of Selectors that have it
 	bit   uint64 // its place in Answers; 0 if its answer is not kept
 }
 
-// Answers are those on one object that are known already. The zero value knows none.
+// Answers are the known results of requirements for one object. The zero value has no result.
 type Answers struct{ known, holds uint64 }
 
-// NewSelectorGroup makes a SelectorGroup of Selectors, which are known by their index from then on.
+// NewSelectorGroup makes a SelectorGroup of Selectors. Match takes the index of a Selector.
 func NewSelectorGroup(selectors ...*Selector) *SelectorGroup {
 	users := map[string]int{}
 	for _, s := range selectors {
@@ -45,7 +45,7 @@ func NewSelectorGroup(selectors ...*Selector) *SelectorGroup {
 			}
 			checks = append(checks, check{r, users[key], bits[key]})
 		}
-		// Requirements do not see one another, so their order cannot be told from the result.
+		// Requirements are independent, so their order does not change the result.
 		slices.SortStableFunc(checks, func(a, b check) int {
 			return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.users, a.users))
 		})

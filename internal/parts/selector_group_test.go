@@ -13,7 +13,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// questions are requirements of all kinds, some of which ask the same, or the contrary.
+// questions are requirements of all kinds. Some are equal, and some are opposites.
 var questions = []v1alpha1.MatchExpression{
 	jqExpression(".status.phase", v1alpha1.SelectorOpIn, "Running", "Pending"),
 	jqExpression(".status.phase", v1alpha1.SelectorOpNotIn, "Running", "Pending"),

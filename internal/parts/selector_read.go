@@ -10,16 +10,16 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// A WrittenRequirement is a requirement as a Stage has it, whether it compiles or not: on a label or an
-// annotation, or by a jq program or a CEL expression.
+// A WrittenRequirement is a requirement in the text of a Stage, whether it compiles or not. It is
+// on a label or an annotation, or it is a jq program or a CEL expression.
 type WrittenRequirement struct {
 	// Path is the field, relative to the selector, such as matchLabels.app or matchExpressions[0].jq.
 	Path string
 	// Entries is labels or annotations if the requirement is on an entry of them, which Key names.
 	// Operator is In then, and Values is one value. Else it is "".
 	Entries string
-	// Source is the jq program or the CEL expression; its Path is relative to the selector, too. Its
-	// Text is "" without one.
+	// Source is the jq program or the CEL expression. Its Path is also relative to the selector,
+	// and its Text is "" without an expression.
 	Source expression.Source
 	// Key is the jq program or the name of the entry; "" of CEL.
 	Key      string
@@ -53,7 +53,7 @@ func entries(field string, want map[string]string) []WrittenRequirement {
 	return all
 }
 
-// read reads a match expression. If both languages are there, jq counts, as in kwok.
+// read reads a match expression. If it has both languages, jq counts, as in kwok.
 func read(path string, e v1alpha1.MatchExpression) WrittenRequirement {
 	jq, at := e.JQ, path+".jq"
 	if jq == nil && (e.Key != "" || e.Operator != "" || len(e.Values) > 0) {
@@ -73,8 +73,7 @@ func read(path string, e v1alpha1.MatchExpression) WrittenRequirement {
 	return w
 }
 
-// operatorFault returns what is wrong with the operator and the values of a requirement, if anything: the
-// field and the fault.
+// operatorFault returns the field and the fault of an invalid operator, or of invalid values.
 func (w WrittenRequirement) operatorFault() (field, fault string) {
 	switch w.Operator {
 	case v1alpha1.SelectorOpIn, v1alpha1.SelectorOpNotIn:

@@ -26,7 +26,7 @@ type Weight struct {
 	from     expression.ValueFrom // its Path is relative to the spec
 }
 
-// A WeightDescription is what a Stage says about its weight, whether it compiles or not.
+// A WeightDescription is the weight in the text of a Stage, whether it compiles or not.
 type WeightDescription struct {
 	Constant int64             // 0 by default
 	Source   expression.Source // relative to the spec; its Text is "" without one
@@ -59,7 +59,7 @@ func CompileWeight(s *v1alpha1.StageSpec, c *expression.Compiler) (Weight, error
 	return Weight{constant: int64(s.Weight), from: program}, faults.Err()
 }
 
-// A WeightEvaluation tells how a weight was found; stage.WeightEvaluation is its exported copy.
+// A WeightEvaluation tells where a weight comes from; stage.WeightEvaluation is its exported copy.
 type WeightEvaluation struct {
 	Path  string
 	Text  string

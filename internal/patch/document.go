@@ -19,8 +19,8 @@ type document struct {
 // An edition changes a map or list, or a copy of it, and returns the result.
 type edition func(container any, key string) (any, error)
 
-// edit walks to the parent of what the path names, edits it and rebuilds the way
-// back up; everything next to that way is shared.
+// edit walks to the parent of the value that the path names, edits the parent, and rebuilds the
+// values above it. All other values are shared.
 func (d *document) edit(v any, path string, e edition) (any, error) {
 	_, rest, ok := strings.Cut(path, "/")
 	if !ok {
@@ -112,7 +112,7 @@ func (d *document) remove(container any, key string) (any, error) {
 	return nil, errMissing
 }
 
-// own marks a map or list as one that only this document has.
+// own marks a map or list as used only by this document.
 func (d *document) own(container any) {
 	if d.owned == nil {
 		d.owned = map[any]bool{}
@@ -176,7 +176,7 @@ func (d *document) copyOf(v any) any {
 	return v
 }
 
-// spend takes n from what is left, and reports whether there was enough.
+// spend subtracts n from a budget, and reports whether the budget was large enough.
 func spend(left *int, n int) bool {
 	*left -= n
 	return *left >= 0

@@ -17,7 +17,7 @@ var (
 )
 
 const (
-	// maxOperations is how many operations a patch may have, as in the API server.
+	// maxOperations is the largest number of operations of a patch, as in the API server.
 	maxOperations = 10_000
 	// maxCopied bounds the bytes that all copy operations of a patch copy, about as in the API server.
 	// Each copy may double the object.
@@ -34,15 +34,15 @@ func (n CountError) Error() string {
 	return fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", maxOperations, int(n))
 }
 
-// JSON applies the operations of a JSON patch (RFC 6902), each a map with "op",
-// "path", and "from" or "value". All apply or none: the first fault is returned as
-// an [Error]. A patch with more than 10,000 operations is a [CountError], and none is applied.
-// Copy operations may copy 3 MiB in all.
+// JSON applies the operations of a JSON patch (RFC 6902), each a map with "op", "path", and "from"
+// or "value". Either all operations apply, or the first fault is returned as an [Error]. A patch
+// with more than 10,000 operations is a [CountError], and no operation is applied. Copy operations
+// may copy 3 MiB in all.
 //
-// As in the API server: an index may count from the end (-1 is the last element; in
-// "add", the place after it), "replace" creates a missing member, "copy" of a missing
-// member copies null, "test" of a missing member against null holds, and whatever
-// stands before the first slash of a path is skipped.
+// As in the API server: an index may count from the end (-1 is the last element; in "add", the
+// place after it), "replace" creates a missing member, "copy" of a missing member copies null,
+// "test" of a missing member against null succeeds, and the text before the first slash of a path
+// is skipped.
 func JSON(target any, ops []any) (any, error) {
 	if len(ops) > maxOperations {
 		return nil, CountError(len(ops))

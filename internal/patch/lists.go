@@ -74,8 +74,8 @@ func unique(l []any) []any {
 }
 
 // places finds the elements of the patch in the old list, if that is all there is to merging them:
-// both lists hold plain maps with a string for the key, and what the patch names is there, once and
-// in this order. It appends to at.
+// both lists have plain maps with a string for the key, and the list has the items of the patch,
+// once and in the same order. It appends to at.
 func places(at []int, old, patch []any, key string) ([]int, bool) {
 	if key == "" {
 		return nil, false
@@ -267,8 +267,8 @@ func (s Schema) inOrder(name string, order, patch []any) (string, error) {
 	return rule.key, nil
 }
 
-// keyed checks that every element is a map with the key or, if the key is "", that
-// none is a map or list. Elements with $patch do not count.
+// keyed checks that every element is a map with the key or, if the key is "", that no element is a
+// map or list. Elements with $patch do not count.
 func keyed(key string, lists ...[]any) error {
 	for _, v := range slices.Concat(lists...) {
 		m, isMap := v.(map[string]any)

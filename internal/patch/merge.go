@@ -38,13 +38,13 @@ var (
 	withoutDirectives = sieve{directives: true} // turns a part of a patch that has nothing to merge with into a plain value
 )
 
-// of is what is left of a value that has no markPatch itself.
+// of returns the rest of a value that has no markPatch itself.
 func (s sieve) of(v any) any {
 	kept, _ := s.sift(v)
 	return kept
 }
 
-// remains is how much is left of a value.
+// remains says which part of a value stays.
 type remains byte
 
 const (

@@ -13,19 +13,19 @@
 //		// nothing to send
 //	}
 //
-// Inputs are never modified. Results share with the inputs what did not change,
-// so both must be treated as read only from then on; in return [Equal] costs
-// nothing on shared parts, and a patch that changes nothing returns its target.
+// Inputs are never modified. Results share unchanged parts with the inputs, so treat both as
+// read-only afterwards; in return [Equal] costs nothing on shared parts, and a patch that changes
+// nothing returns its target.
 //
 // # Concurrency
 //
-// There is no state. All functions are safe for concurrent use.
+// The package has no state. All functions are safe for concurrent use.
 //
 // # Compatibility
 //
-// Results are those of the API server before it decodes them into Go types:
-// evanphx/json-patch v4 for JSON and merge patches, apimachinery's strategicpatch.
-// internal/dev/bench/patch compares them on random documents. On purpose:
+// Results are the same as the API server's before it decodes them into Go types: evanphx/json-patch
+// v4 for JSON and merge patches, apimachinery's strategicpatch. internal/dev/bench/patch compares
+// them on random documents. These differences are intended:
 //
 //	reference                                  here
 //	strategic: null and directives inside a    left out, as the decoding into Go

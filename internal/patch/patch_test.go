@@ -240,8 +240,8 @@ func TestOperationsThatMoveTooManyElementsAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "moves more than 268435456 list elements")
 }
 
-// TestResultsShareNothingThatLaterOperationsChange: what an operation copies, moves or adds is not
-// changed by the next ones in another place, nor in the patch.
+// TestResultsShareNothingThatLaterOperationsChange: later operations do not change the copies of a
+// copied, moved or added value, and do not change the patch.
 func TestResultsShareNothingThatLaterOperationsChange(t *testing.T) {
 	for _, c := range []struct{ ops, want string }{
 		{`[{"op":"add","path":"/a/x","value":1},{"op":"copy","from":"/a","path":"/b"},{"op":"add","path":"/a/y","value":2},{"op":"add","path":"/b/z","value":3}]`,

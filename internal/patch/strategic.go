@@ -15,9 +15,9 @@ const (
 
 var errRetain = errors.New(markRetain + " must be a list that names every field of the patch")
 
-// Strategic applies a strategic merge patch by the rules of s. It honours $patch:
-// replace and delete, $retainKeys, $setElementOrder/… and $deleteFromPrimitiveList/….
-// Errors are of type [Error] and name the field.
+// Strategic applies a strategic merge patch by the rules of s. It supports $patch: replace and
+// delete, $retainKeys, $setElementOrder/… and $deleteFromPrimitiveList/…. Errors are of type
+// [Error] and name the field.
 func Strategic(s Schema, target, patch map[string]any) (map[string]any, error) {
 	merged, _, err := s.object(target, patch)
 	return merged, err
@@ -50,7 +50,7 @@ func (s Schema) byDirectives(target, patch map[string]any, d directives) (map[st
 	return out.m, err
 }
 
-// fields merges what is no directive. It makes a map where there is none.
+// fields merges members that are not directives. It creates a missing map.
 func (s Schema) fields(out *draft, patch map[string]any, d directives) error {
 	rules := types[s.typ]
 	for name, v := range patch {

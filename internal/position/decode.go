@@ -12,8 +12,8 @@ import (
 
 // Decode puts the document into a struct with JSON tags and returns every fault on the way: unknown
 // fields (warnings) and values of the wrong type, each with its path. Fields whose value is at
-// fault keep their zero value. Unlike encoding/json it does not stop at the first, and tells a
-// field in the wrong case from an unknown one.
+// fault keep their zero value. Unlike encoding/json it does not stop at the first fault, and it
+// distinguishes a field in the wrong case from an unknown field.
 func (d *Document) Decode(into any) []*Error {
 	var dec decoder
 	dec.value("", d.Value, reflect.ValueOf(into).Elem())
@@ -59,7 +59,7 @@ func (d *decoder) custom(path string, v any, dst reflect.Value) {
 	}
 }
 
-// nameOf names what JSON has for a type.
+// nameOf returns the JSON name of a type.
 func nameOf(t reflect.Type) string {
 	switch {
 	case t.Kind() == reflect.String:
@@ -89,8 +89,8 @@ func (d *decoder) object(path string, v any, dst reflect.Value) {
 	}
 }
 
-// unknown reports a field of m that the type does not have. One that differs only in case is still
-// decoded, as encoding/json would, unless m has the right one too.
+// unknown reports a field of m that the type does not have. A field that differs only in case is
+// still decoded, as in encoding/json, unless m also has the right field.
 func (d *decoder) unknown(path, name string, m map[string]any, fields map[string]reflect.Value) (reflect.Value, bool) {
 	err := errors.New("unknown field")
 	var found reflect.Value
@@ -104,8 +104,8 @@ func (d *decoder) unknown(path, name string, m map[string]any, fields map[string
 	return found, found.IsValid()
 }
 
-// meantField is the field that an unknown one was perhaps meant to be; "" if there is none. Of
-// several that begin with the name, the kind of the value tells which.
+// meantField returns the known field that an unknown field probably means; "" without one. If
+// several fields begin with the name, the kind of the value decides.
 func meantField(name string, value any, fields map[string]reflect.Value) string {
 	names := slices.Sorted(maps.Keys(fields))
 	near := Nearest(name, names)
@@ -121,14 +121,14 @@ func meantField(name string, value any, fields map[string]reflect.Value) string 
 	return longer[max(0, slices.IndexFunc(longer, fits))]
 }
 
-// shortestPrefix is how many letters of a name tell what was meant.
+// shortestPrefix is the number of letters that are enough to recognize a name.
 const shortestPrefix = 4
 
 func isStruct(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct || t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct
 }
 
-// collect lists the fields of a struct by JSON name, those of inlined structs with them.
+// collect lists the fields of a struct by JSON name, including the fields of inlined structs.
 func collect(v reflect.Value, fields map[string]reflect.Value) {
 	for f, field := range v.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -15,7 +15,7 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 )
 
-// A Document is one YAML or JSON document of a file: its value, and where each field of it stands.
+// A Document is one YAML or JSON document of a file: its value, and the position of each field.
 type Document struct {
 	// Value is the document as sigs.k8s.io/yaml reads it (YAML 1.1): map[string]any, []any, string,
 	// bool, nil, int64, float64.
@@ -25,8 +25,8 @@ type Document struct {
 	start Position // of text in the file
 	text  []byte
 	root  *yamlv3.Node // nil after Release
-	of    *Document    // of which it is a part; nil: of none
-	path  string       // in that
+	of    *Document    // the document that contains it; nil for a whole document
+	path  string       // in the containing document
 
 	once  sync.Once
 	keys  map[string]*yamlv3.Node // by path, filled by index
@@ -34,15 +34,15 @@ type Document struct {
 	twice []string // paths of keys that occur twice in their mapping
 }
 
-// Parse splits a file into its documents and reads each. Documents that hold nothing are left out.
-// A document that cannot be read becomes an Error, located by the line that the YAML parser names;
-// the others are still returned.
+// Parse splits a file into its documents and reads each. Empty documents are left out. A document
+// that cannot be read becomes an Error at the line that the YAML parser names; the other documents
+// are still returned.
 func Parse(file string, data []byte) (docs []*Document, faults []Located) {
 	Each(file, data, func(d *Document) { docs = append(docs, d) }, func(f Located) { faults = append(faults, f) })
 	return docs, faults
 }
 
-// Each is [Parse] for one document after the other: it calls a function for each, or for its fault.
+// Each is like [Parse], but calls a function for each document, or for its fault.
 func Each(file string, data []byte, document func(*Document), fault func(Located)) {
 	for i, c := range split(bytes.TrimPrefix(data, []byte("\ufeff"))) {
 		switch d, err := read(file, c); {
@@ -66,7 +66,7 @@ func read(file string, c chunk) (*Document, error) {
 	if syntax == nil && expanded(d.root, maxExpanded, nil) < 0 {
 		return nil, fmt.Errorf("aliases make more than %d MiB of it", maxExpanded>>20)
 	}
-	v, err := ParseYAML(string(c.text), maxExpanded) // its error comes first: it names the line of the fault, the other that of the block around it
+	v, err := ParseYAML(string(c.text), maxExpanded) // its error comes first: it names the line of the fault; the other error names the line of the block around it
 	if err := cmp.Or(err, syntax); err != nil {
 		return nil, err
 	}
@@ -74,13 +74,13 @@ func read(file string, c chunk) (*Document, error) {
 	return d, nil
 }
 
-// maxExpanded is how many bytes a document may have once its aliases are written out. The YAML
+// maxExpanded is the largest size of a document with its aliases written out, in bytes. The YAML
 // libraries bound the number of values that aliases make, not their size.
 const maxExpanded = 64 << 20
 
-// expanded takes the bytes of a node, aliases written out, from what is left. It is negative if
-// they are more. Within are the anchors that the node is in, for one that contains itself, which
-// the YAML library reports.
+// expanded subtracts the bytes of a node, with aliases written out, from the remaining bytes. The
+// result is negative if the node is larger. within has the anchors around the node, to detect a
+// node that contains itself; the YAML library reports such a node.
 func expanded(n *yamlv3.Node, left int, within []*yamlv3.Node) int {
 	if n.Kind == yamlv3.AliasNode && !slices.Contains(within, n.Alias) {
 		return expanded(n.Alias, left, append(within, n.Alias))
@@ -122,7 +122,7 @@ func split(data []byte) []chunk {
 	return chunks
 }
 
-// splitJSON cuts `{...} {...}` into its values. Whatever is not a sequence of JSON objects or
+// splitJSON cuts `{...} {...}` into its values. A text that is not a sequence of JSON objects or
 // arrays stays one chunk, for YAML.
 func splitJSON(c chunk) []chunk {
 	text := bytes.TrimSpace(c.text)
@@ -160,16 +160,16 @@ var (
 	yamlParser = regexp.MustCompile(`^did not find expected (key|node content|'-' indicator|',' or '.'|<document start>)`)
 )
 
-// helmDirective is the beginning of a template action that only a chart has: it reads what only
-// Helm gives, or calls a function of Helm.
+// helmDirective is the beginning of a template action that only a chart has: it reads a value of
+// Helm, or calls a function of Helm.
 var helmDirective = regexp.MustCompile(`\{\{-?(?:[^{}]*[\s(])?\$?\.(?:Values|Release|Chart|Capabilities|Files)\b|\{\{-?\s*(?:include|toYaml|tpl|required|lookup)\s`)
 
 const renderFirst = "render the chart first, with helm template"
 
 // unreadable is the fault of a document that cannot be read. The YAML libraries have no typed
-// syntax error that tells the line, so it is taken from their message, where it counts from the
-// start of the document; if that changes shape, the fault stands at the start. They tell no column:
-// it is that of the first character of the line which is not blank.
+// syntax error with a line. So the line comes from their message, where it counts from the start of
+// the document. If the message has another form, the fault is at the start of the document. The
+// column is the first character of the line that is not blank.
 func unreadable(file string, c chunk, path string, err error) Located {
 	start := c.start
 	start.File = file
@@ -204,14 +204,14 @@ func (c chunk) firstColumn(n int) int {
 	return column
 }
 
-// Sub returns the part of the document at path, as a document of its own whose paths begin there.
+// Sub returns the part of the document at path, as a separate document whose paths begin there.
 func (d *Document) Sub(path string, value any) *Document {
 	return &Document{Value: value, file: d.file, start: d.start, text: d.text, of: d, path: path}
 }
 
-// Release gives up everything but the text, which takes about fifty times as much memory: Value is
-// nil then, and the next method that needs the rest reads the text again. It must not be called
-// while another goroutine uses the document.
+// Release drops everything except the text; the rest takes about fifty times as much memory.
+// Afterwards Value is nil, and the next method that needs the rest reads the text again. Release
+// must not be called while another goroutine uses the document.
 func (d *Document) Release() {
 	d.Value, d.root, d.keys, d.nodes, d.twice = nil, nil, nil, nil, nil
 	d.once = sync.Once{}
@@ -234,7 +234,7 @@ func (d *Document) tree() *yamlv3.Node {
 	return root
 }
 
-// Duplicates returns a warning for each key that stands twice in its mapping (the last one counts).
+// Duplicates returns a warning for each key that occurs twice in its mapping; the last one counts.
 func (d *Document) Duplicates() []*Error {
 	d.index()
 	var faults []*Error
@@ -283,7 +283,8 @@ func (d *Document) build() {
 	d.walk("", d.tree())
 }
 
-// walk indexes a node and what is below it. Aliases are leaves: what they repeat stands elsewhere.
+// walk indexes a node and all nodes below it. An alias is a leaf, because its content is at its
+// anchor.
 func (d *Document) walk(path string, n *yamlv3.Node) {
 	d.nodes[path] = n
 	switch n.Kind {
@@ -328,8 +329,8 @@ func Join(path, rest string) string {
 	return path + "." + rest
 }
 
-// parent cuts the last field or index off a path. A dot or bracket inside a quoted key cuts too
-// short a piece, which only costs another step.
+// parent cuts the last field or index off a path. With a dot or bracket inside a quoted key it cuts
+// off too little, which only costs another step.
 func parent(path string) string {
 	return path[:max(0, strings.LastIndexAny(path, ".["))]
 }

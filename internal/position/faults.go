@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Lines prints faults, one a line. With [Unwrapped] it is what the lists of faults of the packages
-// have in common.
+// Lines prints faults, one a line. The lists of faults of all packages use it and [Unwrapped].
 func Lines[F error](faults []F) string {
 	lines := make([]string, len(faults))
 	for i, fault := range faults {
@@ -24,9 +23,9 @@ func Unwrapped[F error](faults []F) []error {
 	return errs
 }
 
-// MaxFaults is how many faults of a file are kept. The others are counted: a fault in each of many
-// lines makes a message that nobody reads, larger than its file.
+// MaxFaults is the largest number of faults of a file that are kept. Further faults are only
+// counted, because a fault in each of many lines would make a message larger than the file.
 const MaxFaults = 100
 
-// More says how many faults are not reported.
+// More is the fault that gives the number of faults that are not reported.
 func More(n int) error { return fmt.Errorf("and %d more faults", n) }

@@ -2,8 +2,8 @@ package position
 
 import "strings"
 
-// Nearest is the name that one was perhaps meant to be, of those that differ from it in few
-// letters; "" if there is none. Case does not count.
+// Nearest returns the one of names that differs from name in the fewest letters; "" if all differ
+// in too many. Case does not count.
 func Nearest(name string, names []string) (best string) {
 	least := len(name)
 	for _, n := range names {
@@ -14,8 +14,8 @@ func Nearest(name string, names []string) (best string) {
 	return best
 }
 
-// distance is how many letters must be put in, taken out, changed or exchanged with the next to get
-// from a to b.
+// distance returns the number of letters to insert, delete, change or swap with the next letter, to
+// get from a to b.
 func distance(a, b string) int {
 	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

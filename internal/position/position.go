@@ -1,5 +1,5 @@
-// Package position finds the place of a fault in the text it came from: file, line and column of a
-// YAML or JSON document, of a field in it, and of a token inside the text of a field. It reads YAML.
+// Package position finds the place of a fault in its source: file, line and column of a YAML or
+// JSON document, of a field, and of a token inside the text of a field. It reads YAML.
 //
 // # Terminology
 //
@@ -61,15 +61,14 @@ func Line(at Position, warning bool, subject, path string, err error) string {
 
 var warningText = map[bool]string{true: "warning"}
 
-// Error is a fault in one field of a definition, found before the text it came from is known.
+// Error is a fault in one field of a definition. It has no position in a file yet.
 type Error struct {
-	// Path is the field, relative to what was compiled; empty for that itself.
+	// Path is the field, relative to the compiled definition; empty for the whole definition.
 	Path string
-	// Offset is the byte in the text of the field where the fault is, -1 if the fault is the whole
+	// Offset is the position of the fault in the text of the field, in bytes; -1 for the whole
 	// field, or AtKey.
 	Offset int
-	// Warning is whether the definition can be used all the same, by a caller who asks for
-	// leniency.
+	// Warning reports whether a lenient caller can use the definition in spite of the fault.
 	Warning bool
 	// Err says what is wrong.
 	Err error
@@ -146,8 +145,8 @@ func (f *Faults) Addf(path, format string, args ...any) {
 	f.Add(&Error{Path: path, Offset: -1, Err: fmt.Errorf(format, args...)})
 }
 
-// Fatal reports whether some fault is no warning.
+// Fatal reports whether a fault is not a warning.
 func (f *Faults) Fatal() bool { return f.fatal }
 
-// Err joins the faults; it is nil if there are none.
+// Err joins the faults; it is nil without faults.
 func (f *Faults) Err() error { return errors.Join(f.errs...) }

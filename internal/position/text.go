@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A Text is a YAML document that a field holds as text, such as the value of an annotation.
+// A Text is a YAML document in a string field, such as the value of an annotation.
 type Text struct {
 	doc  *Document
 	text string
@@ -33,14 +33,14 @@ func (t *Text) Decode(into any) []*Error {
 	return faults
 }
 
-// Locate returns a fault with its byte in the whole text in place of that in its field.
+// Locate returns a fault with its offset in the whole text instead of in its field.
 func (t *Text) Locate(e *Error) *Error {
 	located := *e
 	located.Offset = offsetOf(t.text, t.doc.Locate(e))
 	return &located
 }
 
-// offsetOf is the byte at a position; -1 if it is not known.
+// offsetOf returns the offset of a position; -1 for an unknown position.
 func offsetOf(text string, p Position) int {
 	if !p.IsValid() {
 		return -1

@@ -10,10 +10,10 @@ import (
 
 // within finds the place of the byte at offset in the value of a scalar.
 //
-// YAML transforms the text of a scalar (indentation, folding, escapes), so the two texts are walked
-// side by side: white space of the value stands for any run of white space in the text, an escape
-// for one character, and text that the value does not have (quotes, a second single quote) is
-// skipped.
+// YAML transforms the text of a scalar (indentation, folding, escapes), so within walks both texts
+// in parallel. White space of the value matches any run of white space in the text. An escape
+// matches one character. Text that the value does not have, such as quotes or a second single
+// quote, is skipped.
 func (d *Document) within(n *yamlv3.Node, offset int) Position {
 	at, double := d.contentOf(n), n.Style&yamlv3.DoubleQuotedStyle != 0
 	value := n.Value[:min(offset, len(n.Value))]
@@ -35,9 +35,9 @@ func (d *Document) within(n *yamlv3.Node, offset int) Position {
 // escapes are the lengths of escapes in double quotes; others have two bytes.
 var escapes = map[byte]int{'x': 4, 'u': 6, 'U': 10}
 
-// skipRune passes the text that stands for one character.
+// skipRune passes the text of one character.
 func skipRune(text []byte, at int, r rune, double bool) int {
-	if double && bytes.HasPrefix(text[at:], []byte("\\\n")) { // an escaped line break stands for nothing
+	if double && bytes.HasPrefix(text[at:], []byte("\\\n")) { // an escaped line break has no character in the value
 		at = min(skipBreak(text, at), len(text)-1)
 	}
 	if double && text[at] == '\\' && at+1 < len(text) {

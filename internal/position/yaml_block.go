@@ -15,7 +15,7 @@ type plain struct {
 	rest    string // after the current line
 	line    string // the current one, without spaces at both ends
 	indent  int
-	end     bool // there is no current line
+	end     bool // after the last line
 	depth   int
 }
 
@@ -30,7 +30,7 @@ func parsePlain(text string, strings *stringTable) (any, bool) {
 	return v, ok && p.end
 }
 
-// next goes to the next line. A comment that is not printing ASCII may contain a line break of
+// next goes to the next line. A comment that is not printable ASCII may contain a line break of
 // YAML. It is treated as content, which makes the text not plain.
 func (p *plain) next() {
 	for p.rest != "" {
@@ -106,8 +106,8 @@ func (p *plain) item(indent int) (any, bool) {
 	return p.node()
 }
 
-// below reads the collection on the lines after a key or dash; it is null if there is none. A
-// sequence may have the indentation of its key. A scalar on a line of its own is not plain.
+// below reads the collection on the lines after a key or dash; without lines the value is null. A
+// sequence can have the indentation of its key. A scalar on a separate line is not plain.
 func (p *plain) below(indent int, isKey bool) (any, bool) {
 	p.next()
 	if p.end || p.indent < indent || p.indent == indent && !(isKey && isItem(p.line)) {

@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// A converter makes JSON values of what the YAML decoder returns.
+// A converter makes JSON values from the results of the YAML decoder.
 type converter struct{ limit, left int }
 
-// spend takes the bytes of a value off the limit.
+// spend subtracts the bytes of a value from the limit.
 func (c *converter) spend(bytes int) error {
 	if c.left -= bytes; c.left < 0 {
 		return fmt.Errorf("needs more than %d bytes of values: %w", c.limit, ErrTooLarge)

@@ -39,11 +39,12 @@ func newYAMLError(text string, err error) *YAMLError {
 // bool, string, int64, float64, []any and map[string]any. The zero value is ready for use; it is not safe
 // for concurrent use.
 //
-// It has two ways to read. The plain one reads what programs usually write: block mappings and sequences
-// of one-line scalars, in printable ASCII, with empty flow collections. It reports no faults. Every text
-// that it does not know, faulty ones included, is read by the parser of sigs.k8s.io/yaml, which is about
-// ten times slower. What it returns follows from the text alone. Strings of its values share no memory
-// with the text; short ones are shared with other values of the same YAMLParser.
+// It has two ways to read. The plain one reads what programs usually write: block mappings and
+// sequences of one-line scalars, in printable ASCII, with empty flow collections. It reports no
+// faults. Every text that it does not know, faulty ones included, is read by the parser of
+// sigs.k8s.io/yaml, which is about ten times slower. The result depends only on the text. Strings
+// of its values share no memory with the text. Short strings are shared with other values of the
+// same YAMLParser.
 //
 //	sigs.k8s.io/yaml does                       YAMLParser does             pinned by
 //	two keys with one spelling (1, "1"): either an error                    TestFaults
@@ -51,9 +52,9 @@ func newYAMLError(text string, err error) *YAMLError {
 //	a text without a document is null           no value, ok is false       TestParse
 type YAMLParser struct{ strings stringTable }
 
-// Parse reads the first document of text; ok is false if there is none. A value of more than limit
-// bytes is an error (aliases can make a large value of a short text). Faults of the syntax are
-// *YAMLError.
+// Parse reads the first document of text; ok is false without a document. A value of more than
+// limit bytes is an error, because aliases can make a large value from a short text. Syntax errors
+// are *YAMLError.
 func (p *YAMLParser) Parse(text string, limit int) (v any, ok bool, err error) {
 	if isBlank(text) {
 		return nil, false, nil
@@ -65,8 +66,8 @@ func (p *YAMLParser) Parse(text string, limit int) (v any, ok bool, err error) {
 	return v, err == nil, err
 }
 
-// ParseYAML reads the first document of any text with the parser of sigs.k8s.io/yaml alone. It is nil if
-// there is none.
+// ParseYAML reads the first document of any text with the parser of sigs.k8s.io/yaml. It returns
+// nil for a text without a document.
 func ParseYAML(text string, limit int) (any, error) {
 	doc, err := decode(text)
 	if err != nil {
@@ -91,7 +92,7 @@ func decode(text string) (doc any, err error) {
 	return doc, err
 }
 
-// otherBreaks end a line of YAML, and with it a comment, beside the usual one.
+// otherBreaks are the characters other than "\n" that end a line of YAML, and so end a comment.
 const otherBreaks = "\r\u0085\u2028\u2029"
 
 // isBlank reports whether the text has nothing but space, comments and document markers.
@@ -108,7 +109,7 @@ func isBlank(text string) bool {
 }
 
 // stringTable shares strings, because texts of one kind have mostly the same keys and values. It
-// has a fixed number of places; a string replaces the one that was in its place.
+// has a fixed number of places; a new string replaces the string at its place.
 type stringTable [256]any
 
 const longestKept = 64

@@ -10,7 +10,7 @@ type class uint8
 
 const (
 	inName    class = 1 << iota // of names, numbers and paths
-	inText                      // those of inName, and punctuation that means nothing outside flow collections
+	inText                      // the characters of inName, and punctuation without a meaning outside flow collections
 	notNumber                   // in no number of YAML 1.1
 	colon                       // what may end a key
 	printing                    // ASCII that is neither a control character nor a line break
@@ -37,7 +37,8 @@ var classes = func() (table [256]class) {
 	return table
 }()
 
-// scan returns the classes that all characters of s have, and those that any of them has.
+// scan returns the classes that all characters of s have, and the classes that at least one
+// character has.
 func scan(s string) (all, some class) {
 	all = ^class(0)
 	for i := range len(s) {

@@ -63,7 +63,7 @@ func sameAsReference(t *testing.T, text string) {
 		require.Equal(t, other, v, "%q", text)
 	}
 	if errors.Is(err, ErrTooLarge) || err != nil && strings.Contains(err.Error(), "two keys are") {
-		return // where Parse refuses on purpose
+		return // Parse refuses these intentionally
 	}
 	want, wantErr := reference(text)
 	if err == nil && !ok {

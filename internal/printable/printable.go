@@ -1,5 +1,5 @@
-// Package printable makes strings that may come from objects fit for a line of a terminal or a log:
-// without it, an object could forge a second line, or send escape sequences.
+// Package printable escapes strings from objects for a line of a terminal or a log. Without it an
+// object could forge a second line, or send escape sequences.
 package printable
 
 import (
@@ -10,12 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// Longest is how many bytes of a string are printed.
+// Longest is the largest number of bytes of a string that are printed.
 const Longest = 1 << 10
 
-// Text returns s with what is not printable escaped as Go does, such as \n and \x1b, and cut after
-// [Longest] bytes. Spaces and all graphic characters stay; backslashes too, so that a text that is
-// fit comes back as it is.
+// Text returns s cut after [Longest] bytes, and with unprintable characters escaped as in Go, such
+// as \n and \x1b. Spaces and all graphic characters stay. Backslashes also stay, so that a
+// printable text is returned unchanged.
 func Text(s string) string { return upTo(s, Longest) }
 
 func upTo(s string, longest int) string {
@@ -33,7 +33,7 @@ func upTo(s string, longest int) string {
 	return b.String()
 }
 
-// Line returns s like [Text], but whole.
+// Line returns s like [Text], but does not cut it.
 func Line(s string) string { return upTo(s, len(s)) }
 
 // Error returns the text of an error, as [Text] does.
@@ -56,8 +56,8 @@ func invalid(s string) bool {
 	return size == 1
 }
 
-// unfit reports whether a character is not shown as itself: control characters, those that change
-// the direction of text, other separators of lines, and bytes that are no UTF-8.
+// unfit reports whether a character must be escaped: control characters, characters that change the
+// direction of text, other line separators, and bytes that are not UTF-8.
 func unfit(r rune) bool {
 	return r == utf8.RuneError || !unicode.IsPrint(r) && !unicode.IsSpace(r) || isBreak(r)
 }

@@ -1,4 +1,5 @@
-// Package random makes random numbers that repeat: each is a hash of the names of what it is for.
+// Package random makes random numbers that repeat: each number is a hash of the names of its
+// purpose, such as an object and a Stage.
 //
 // # Determinism
 //
@@ -8,7 +9,7 @@ package random
 
 import "math/bits"
 
-// A Hash turns the names of things into a random number that depends on nothing else: not on the
+// A Hash turns names into a random number that depends only on them. It does not depend on the
 // order of events, the number of workers, other objects, or the machine.
 //
 // It is FNV-1a over the bytes and lengths, finished by the mixer of splitmix64, which makes all
@@ -44,8 +45,8 @@ func (h Hash) LongText(s string) Hash {
 	return h.Text(s).Number(uint64(n))
 }
 
-// Number adds the eight bytes of n. Those of a small one are zeros but for the first, and a zero
-// only multiplies: eight steps are one.
+// Number adds the eight bytes of n. In a small n all bytes except the first are zero. A zero byte
+// only multiplies, so the steps of several zero bytes are one multiplication.
 func (h Hash) Number(n uint64) Hash {
 	if n < 256 {
 		return (h ^ Hash(n)) * fnvPrime8

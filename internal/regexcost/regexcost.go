@@ -18,13 +18,13 @@ const (
 	perState = 32    // of compiling
 )
 
-// Parse is what parsing a pattern costs, by its text alone.
+// Parse returns the cost of parsing a pattern, computed only from its text.
 func Parse(pattern string) int {
 	return perByte*len(pattern) + perClass*(strings.Count(pattern, `\p`)+strings.Count(pattern, `\P`))
 }
 
-// States is how many states a pattern has, about: a search costs so much for each byte of the text.
-// One that does not parse has 1. Calling it costs what Parse says.
+// States returns the approximate number of states of a pattern, which is the cost of a search per
+// byte of text. It returns 1 for an invalid pattern. A call of States costs the result of Parse.
 func States(pattern string) int {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -33,7 +33,7 @@ func States(pattern string) int {
 	return states(re)
 }
 
-// Compile is what compiling a pattern of so many states costs.
+// Compile returns the cost of compiling a pattern with the number of states.
 func Compile(states int) int { return perState * states }
 
 func states(re *syntax.Regexp) int {

@@ -10,10 +10,10 @@ import "time"
 // A Timer is what an element of a [Queue] embeds. The zero value is in no queue.
 type Timer struct {
 	at  time.Time
-	seq uint64 // of its seat in the queue; 0 if it is in none
+	seq uint64 // of its seat in the queue; 0 outside of a queue
 }
 
-// At is the time at which the element is due, or was, if it is in no queue any more.
+// At returns the time at which the element is due, or was due if it is no longer in a queue.
 func (t *Timer) At() time.Time { return t.at }
 
 // Queued reports whether the element is in a queue.
@@ -27,19 +27,20 @@ type Timed interface {
 	self() *Timer
 }
 
-// A Queue holds elements by time, and those of equal times in the order in which they were set.
+// A Queue orders elements by time, and elements of equal times in the order in which they were set.
 // Setting and popping cost O(log n), removing O(1). The zero value is empty.
 //
-// It is a heap of times beside elements, with four children a node, that is never searched: an
-// element that is set again or removed leaves a seat behind that is stale. So with a million
-// elements an operation touches a few lines of memory, not one element at each level.
+// It is a heap of seats with four children per node. A seat is a time and a pointer to an element.
+// The heap is never searched: an element that is set again or removed leaves a stale seat in the
+// heap. So with a million elements an operation touches a few cache lines, and not one element at
+// each level.
 type Queue[T Timed] struct {
 	seats []seat[T]
 	stale int
 	seq   uint64 // of the last seat that was taken
 }
 
-// seat is valid as long as seq is that of its element.
+// A seat is valid as long as its seq equals the seq of its element.
 type seat[T Timed] struct {
 	seconds int64 // since 1970
 	seq     uint64
@@ -62,7 +63,7 @@ func (p *seat[T]) before(q *seat[T]) bool {
 // Len is the number of elements.
 func (q *Queue[T]) Len() int { return len(q.seats) - q.stale }
 
-// Set puts an element into the queue, or moves it there.
+// Set puts an element into the queue, or moves it to the new time.
 func (q *Queue[T]) Set(item T, at time.Time) {
 	q.Remove(item)
 	q.seq++
@@ -72,7 +73,7 @@ func (q *Queue[T]) Set(item T, at time.Time) {
 	q.up(len(q.seats) - 1)
 }
 
-// Remove takes an element out. One that is not in the queue is left alone.
+// Remove removes an element. It does nothing for an element that is not in the queue.
 func (q *Queue[T]) Remove(item T) {
 	t := item.self()
 	if t.seq == 0 {
@@ -83,7 +84,7 @@ func (q *Queue[T]) Remove(item T) {
 	q.tidy()
 }
 
-// Next is the time of the first element.
+// Next returns the time of the first element.
 func (q *Queue[T]) Next() (time.Time, bool) {
 	for len(q.seats) > 0 && q.seats[0].isStale() {
 		q.drop()
@@ -95,7 +96,7 @@ func (q *Queue[T]) Next() (time.Time, bool) {
 	return q.seats[0].item.self().at, true
 }
 
-// First is the first element. It is false if the queue is empty.
+// First returns the first element, or false if the queue is empty.
 func (q *Queue[T]) First() (item T, ok bool) {
 	if _, ok := q.Next(); !ok {
 		return item, false
@@ -103,7 +104,7 @@ func (q *Queue[T]) First() (item T, ok bool) {
 	return q.seats[0].item, true
 }
 
-// Pop takes the first element whose time has come.
+// Pop removes and returns the first element if it is due.
 func (q *Queue[T]) Pop(now time.Time) (item T, ok bool) {
 	if at, ok := q.Next(); !ok || at.After(now) {
 		return item, false
@@ -142,7 +143,7 @@ func (q *Queue[T]) tidy() {
 	}
 }
 
-// children is how many each node has: the children of i begin at children*i + 1.
+// children is the number of children of a node: the children of i begin at children*i + 1.
 const children = 4
 
 func (q *Queue[T]) up(i int) {

@@ -12,7 +12,7 @@ import (
 type waiting struct {
 	Timer
 	name int
-	set  int // the how-many-th call of set; 0 if it is in no queue
+	set  int // the number of the call of set, from 1; 0 outside of a queue
 }
 
 // TestQueueIsASortedList plays random calls on a queue and on a list that is sorted each time.

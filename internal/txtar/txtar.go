@@ -1,6 +1,6 @@
 // Package txtar reads and writes text archives: a comment, and then files, each after a line "--
-// NAME --". The format is that of golang.org/x/tools/txtar. That package is not used here because
-// everybody who tests Stages would have to download all of Go's tools with it.
+// NAME --". The format is the same as golang.org/x/tools/txtar's. That package is not used here,
+// because every user who tests Stages would have to download all of Go's tools.
 package txtar
 
 import (
@@ -23,7 +23,7 @@ type File struct {
 	Data []byte
 }
 
-// ParseFile parses the archive in the file of that name. An error is that of os.ReadFile.
+// ParseFile parses the archive in the file of that name. The error comes from os.ReadFile.
 func ParseFile(name string) (*Archive, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -32,7 +32,7 @@ func ParseFile(name string) (*Archive, error) {
 	return Parse(data), nil
 }
 
-// Parse parses an archive. It takes every text: what stands before the first file is the comment.
+// Parse parses an archive. It accepts every text: the text before the first file is the comment.
 // The archive shares no memory with data.
 func Parse(data []byte) *Archive {
 	a := &Archive{}

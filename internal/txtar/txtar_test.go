@@ -36,8 +36,8 @@ func TestParseFile(t *testing.T) {
 	require.Equal(t, &txtar.Archive{Files: []txtar.File{{Name: "b"}}}, a)
 }
 
-// FuzzRoundTrip holds that what was parsed is formatted such that it is parsed alike, and that
-// formatting it twice changes nothing.
+// FuzzRoundTrip checks that Parse reads the same archive from its formatted text, and that a second
+// Format gives the same text.
 func FuzzRoundTrip(f *testing.F) {
 	for _, seed := range []string{"", "a", "-- b --", "a\n-- b --\nc\n-- d --\r\ne", "--  b  --\n-- --\n"} {
 		f.Add([]byte(seed))

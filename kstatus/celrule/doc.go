@@ -5,7 +5,7 @@
 // # Terminology
 //
 // A [Spec] holds the expressions for the objects of a kind, or of all kinds of a group. They are
-// tried in the order inProgress, failed, current. The first one that is true decides; if none is,
+// tried in the order inProgress, failed, current. The first one that is true decides; without one,
 // the object is InProgress. The general rules of kstatus come first: an object whose controller has
 // not observed the latest generation is InProgress, whatever the expressions say. All other rules
 // of a profile come after, also if the Spec is for all kinds of a group.
@@ -22,9 +22,24 @@
 // result is computed. The rest of the language is that of CEL in Stages.
 //
 // An expression that fails, because a field is missing or a limit is exceeded, counts as not true.
-// The others are tried all the same. If none is true, the message contains the first failure. Use
+// The others are tried all the same. Without a true one, the message contains the first failure. Use
 // has() or optional fields for fields that may be missing: has(status.phase), has(self.status). If
 // the object has no status at all, the reason is NoStatus.
+//
+// # Expressions in annotations
+//
+// With [Annotated], an object itself says what ready means, by the annotations
+// stagecraft-go.github.io/current, in-progress, failed and message. [DefinitionRules] reads the same
+// annotations of a CustomResourceDefinition, for all objects of its kind. This is off by default, until upstream has decided on a
+// form (https://github.com/kubernetes-sigs/cli-utils/issues/679). The form was chosen for these reasons:
+//
+//   - CEL, because Flux (healthCheckExprs), kro (readyWhen) and the API server speak it. Helm's proposal
+//     (HIP-0025: helm.sh/readiness-success, a path, an operator and a value) and pulumi.com/waitFor
+//     cannot compare two fields, such as replicas with the wanted number.
+//   - Three expressions in the order of Flux, because one that says only when an object is ready, as
+//     that of kro, cannot say that it has failed. Expressions can be copied from Flux as they are.
+//   - Annotations, because charts and definitions can carry them today, and no controller has to know
+//     them.
 //
 // # Determinism
 //

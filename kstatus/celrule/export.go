@@ -16,8 +16,8 @@ import (
 //
 // The expressions are those of the Spec with guards for missing fields, because in Flux an
 // expression that fails is an error of the whole check, and here it counts as not true. Two
-// differences remain, with which Flux goes on waiting: an expression that uses status fails if
-// there is none, and an operator or function that a value does not suit, such as "a" > 1, is not
+// differences remain, with which Flux goes on waiting: an expression that uses status fails on an
+// object without one, and an operator or function that a value does not suit, such as "a" > 1, is not
 // guarded.
 //
 // The error is of type [Errors]: a Spec that does not compile or that Flux cannot express, such as
@@ -42,7 +42,7 @@ func (s Spec) Flux(version string) (HealthCheck, error) {
 
 // Kro returns the Spec as the readyWhen expressions of a resource in a ResourceGraphDefinition of
 // kro, where the resource has an id: the resource is ready when its latest generation was observed,
-// and the Spec says neither that it is in progress nor that it failed, but that it is current.
+// and the Spec says neither that it is in progress nor that it failed; it says that the object is current.
 //
 // Fields that may be missing are guarded as in [Spec.Flux]. The error is of type [Errors]: the id
 // is none, or the Spec does not compile or uses what kro does not have.
@@ -91,7 +91,7 @@ var fluxLibrary = []cel.EnvOption{
 	cel.OptionalTypes(), ext.Strings(), ext.Sets(), ext.Encoders(),
 }
 
-// kroLibrary is what github.com/kubernetes-sigs/kro/pkg/cel gives to readyWhen, but for the
+// kroLibrary is what github.com/kubernetes-sigs/kro/pkg/cel gives to readyWhen, except for the
 // functions of Kubernetes and kro, which our expressions do not have.
 var kroLibrary = []cel.EnvOption{
 	ext.TwoVarComprehensions(), ext.Lists(), ext.Strings(), ext.Bindings(), cel.OptionalTypes(), ext.Encoders(),

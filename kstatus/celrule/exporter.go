@@ -23,7 +23,7 @@ type exporter struct {
 
 var errNoSelf = errors.New("there the object as a whole has no name: name its fields")
 
-// export returns an expression of a field of a Spec for the other evaluator, "" if there is none.
+// export returns an expression of a field of a Spec for the other evaluator, "" without one.
 func (x *exporter) export(field, source string, faults *position.Faults) string {
 	tree, err := parse(source)
 	if source == "" || err != nil {

@@ -210,7 +210,7 @@ func quantifies(e ast.Expr) bool {
 	return len(declares(e)) > 0 && (e.AsCall().FunctionName() == "exists" || e.AsCall().FunctionName() == "all")
 }
 
-// rebuild returns an expression of which each direct part is replaced. The index is that of an
+// rebuild returns an expression with each direct part replaced. The index is that of an
 // argument of a member function, -1 for every other part.
 func rebuild(e ast.Expr, replace func(i int, part ast.Expr) ast.Expr) ast.Expr {
 	each := func(parts []ast.Expr, isArgument bool) []ast.Expr {

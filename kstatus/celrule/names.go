@@ -10,7 +10,7 @@ import (
 )
 
 // A Group or Kind that no object can have is a fault: its expressions would never be evaluated, and
-// nobody would notice.
+// no one would notice.
 
 var version = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
 

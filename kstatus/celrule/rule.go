@@ -13,7 +13,7 @@ import (
 type rule struct {
 	names   []string // the fields of the object that expressions may use by name
 	lines   []test
-	message *expression.CEL // nil if there is none
+	message *expression.CEL // nil without one
 
 	readsStatus bool // one of the lines reads the status
 }
@@ -78,7 +78,7 @@ func byName(object map[string]any, names []string) map[string]any {
 
 var reasons = map[kstatus.Status]string{kstatus.InProgress: "InProgress", kstatus.Failed: "Failed"}
 
-// text returns the message of the Spec, or the given one if there is none.
+// text returns the message of the Spec, or otherwise the given one.
 func (r *rule) text(s *expression.Scope, otherwise string) string {
 	if r.message == nil {
 		return otherwise

@@ -15,6 +15,12 @@
 //
 //	poller := polling.NewStatusPoller(client, mapper, polling.Options{CustomStatusReaders: []engine.StatusReader{reader}})
 //
+// With Zarf, which takes a StatusWatcher in its health checks, and with the tasks of cli-utils:
+//
+//	statuses := collector.NewResourceStatusCollector(ids)
+//	events := cliutils.NewStatusWatcher(client, mapper, cliutils.Options{}).Watch(ctx, ids, watcher.Options{})
+//	<-statuses.ListenWithObserver(events, observer) // as Zarf and Helm do with the watcher of cli-utils
+//
 // With package wait, without cli-utils:
 //
 //	err := wait.For(ctx, cliutils.NewTransport(client, mapper), refs, wait.Policy{})
@@ -26,13 +32,15 @@
 //
 // The verdict on an object is that of [kstatus.Rules.Inspect]: children are looked up through the
 // ClusterReader of the caller. A look-up of children that fails is the error of the ResourceStatus,
-// whose status is the one on the object alone. An object that is suspended on purpose is Current.
+// whose status is the one on the object alone. An object that is suspended intentionally is Current.
 //
 // Helm and Flux take Failed for the end of the wait. Many failures heal, such as a container that
-// starts after its third crash: with Options.TerminalOnly these are InProgress.
+// starts after its third crash: with Options.TerminalOnly these are InProgress. With Options.Basis an
+// object that is Current by a guess is InProgress, for a time after its creation or forever.
 //
 // Watchers of cli-utils compute a verdict when the object changes, and every few minutes. A verdict
-// that time alone changes is late by that.
+// that time alone changes is late by that. [NewStatusWatcher] has package wait underneath, which
+// computes it in time. Helm makes its watcher itself, so that it takes only readers.
 //
 // # Versions
 //

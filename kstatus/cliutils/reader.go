@@ -21,13 +21,18 @@ import (
 type Options struct {
 	Rules *kstatus.Rules // nil: [kstatus.Extended]
 
-	// Supports says for which kinds the reader is asked; nil: for all. The others are left to the
+	// Supports says for which kinds cli-utils calls the reader; nil: for all. The others are left to the
 	// readers of cli-utils.
 	Supports func(schema.GroupKind) bool
 
 	// TerminalOnly: an object is Failed only if it cannot recover; otherwise it is InProgress, with
 	// the message of the failure.
 	TerminalOnly bool
+
+	// Basis is the least basis on which an object is Current; on a weaker one, such as a guess, it is
+	// InProgress. 0: any. With a HoldOn, that ends when the object is so old; 0: never.
+	Basis  kstatus.Basis
+	HoldOn time.Duration
 
 	Now func() time.Time // the time of verdicts; nil: time.Now
 }

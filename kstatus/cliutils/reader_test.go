@@ -177,7 +177,7 @@ func TestOptions(t *testing.T) {
 
 func fine(kstatus.Object) (kstatus.Result, bool) { return kstatus.Current.Because("", "fine"), true }
 
-// TestLookUps that fail are verdicts, but for the end of the context.
+// TestLookUps that fail are verdicts, except for the end of the context.
 func TestLookUps(t *testing.T) {
 	r := cliutils.NewStatusReader(mapper(), cliutils.Options{})
 	reader := &clusterreader.DynamicClusterReader{DynamicClient: cluster(), Mapper: mapper()}

@@ -16,7 +16,7 @@ import (
 )
 
 // NewTransport returns a client as package kstatus/wait observes a cluster. If the mapper does not
-// know a kind and can be reset, as those of client-go's restmapper can, it is asked once more: the
+// know a kind and can be reset, like those of client-go's restmapper can, the transport asks it once more: the
 // kind may have been defined since. The transport is a [kstatus.DefinitionReader] too. The transport is safe for concurrent use if the mapper is.
 func NewTransport(client dynamic.Interface, mapper meta.RESTMapper) transport.Reader {
 	return reader{client, mapper}

@@ -13,8 +13,8 @@ import (
 )
 
 // customCurrent returns makers for the forms in which controllers of custom kinds report success,
-// the most frequent form first. The rules of package kstatus decide which one fits. There are none
-// for phases and other words: which ones a kind has is not known.
+// the most frequent form first. The rules of package kstatus decide which one fits. Phases and
+// other words have no maker: which ones a kind has is not known.
 func customCurrent() []maker {
 	forms := []maker{asItIs}
 	for _, kinds := range [][]string{{"Ready"}, {"Available"}, {"Synced", "Ready"}, {"Accepted", "Programmed"}, {"QuotaReserved", "Admitted"}, {"Complete"}, {"Deployed"}} {
@@ -40,7 +40,7 @@ func asItIs(d *draft) {
 func withConditions(kinds []string) maker {
 	return func(d *draft) {
 		d.observeCustom()
-		list := d.favourable()
+		list := d.favorable()
 		if len(list) == 0 && (d.text("status", "phase") != "" || d.text("status", "state") != "") {
 			return // the controller reports by words, which are not known, and not by conditions
 		}
@@ -108,7 +108,9 @@ func (d *draft) unsure(kind schema.GroupKind) error {
 		own = true
 		for _, c := range d.custom() {
 			prefix := fmt.Sprintf(`status.conditions[type="%v"]`, c["type"])
-			read = read || slices.ContainsFunc(step.Seen, func(s kstatus.Seen) bool { return strings.HasPrefix(s.Path, prefix) })
+			for _, s := range step.Seen {
+				read = read || strings.HasPrefix(s.Path, prefix)
+			}
 		}
 	}
 	if own && !read {
@@ -136,8 +138,8 @@ func (d *draft) custom() []map[string]any {
 	return out
 }
 
-// favourable returns the existing conditions with the status that means success.
-func (d *draft) favourable() []condition {
+// favorable returns the existing conditions with the status that means success.
+func (d *draft) favorable() []condition {
 	var out []condition
 	for _, c := range d.custom() {
 		kind, _ := c["type"].(string)

@@ -35,7 +35,7 @@ func newDraft(fields map[string]any, o Options) *draft {
 	return d
 }
 
-// begin starts anew with a copy of an object, whose status may be missing or not a map.
+// begin starts again with a copy of an object, whose status may be missing or not a map.
 func (d *draft) begin(fields map[string]any) {
 	d.fields = object.CopyMap(fields)
 	d.status, _ = object.ToMap(d.fields["status"])
@@ -69,7 +69,7 @@ func (d *draft) name() string { return d.text("metadata", "name") }
 // replicas returns spec.replicas, 1 if it is missing.
 func (d *draft) replicas() int64 { return d.int(1, "spec", "replicas") }
 
-// message returns the message of the options, or the given one if there is none.
+// message returns the message of the options, or otherwise the given one.
 func (d *draft) message(fallback string) string {
 	if d.options.Message != "" {
 		return d.options.Message

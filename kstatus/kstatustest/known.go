@@ -51,7 +51,7 @@ func routeWithoutBackend(d *draft) {
 		condition{"ResolvedRefs", "False", "BackendNotFound", d.message("a backend does not exist")})
 }
 
-// parents writes conditions for each parent of a route: in Gateway API a route has none of its own.
+// parents writes conditions for each parent of a route: in Gateway API a route itself has no conditions.
 func (d *draft) parents(list ...condition) {
 	d.drop("conditions")
 	refs, _ := object.Slice(d.fields, "spec", "parentRefs")

@@ -24,7 +24,7 @@ const (
 	Pending State = "Pending" // Pods: bound to a node, no container started; claims: not bound; ReplicaSets: no Pod can be created; custom kinds: not ready yet
 
 	Succeeded        State = "Succeeded"        // Pods: all containers ended with exit code 0
-	CrashLoopBackOff State = "CrashLoopBackOff" // Pods: a container ends again and again
+	CrashLoopBackOff State = "CrashLoopBackOff" // Pods: a container ends repeatedly
 	ImagePullBackOff State = "ImagePullBackOff" // Pods: an image cannot be pulled
 	OOMKilled        State = "OOMKilled"        // Pods: a container used too much memory
 	Evicted          State = "Evicted"          // Pods: the node did not have enough of a resource

@@ -162,7 +162,7 @@ func TestMakeRefuses(t *testing.T) {
 	require.Error(t, kstatustest.MakeCurrent(&unstructured.Unstructured{}))
 }
 
-// TestVocabularies: a kind gets the fields and words of its own API, and no others.
+// TestVocabularies: a kind gets the fields and words of its API, and no others.
 func TestVocabularies(t *testing.T) {
 	objects := readObjects(t)
 	for name, c := range map[string]struct {

@@ -123,7 +123,7 @@ func keysOf(a, b map[string]any) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// named returns a list of maps and the key that names its elements, "" if there is none.
+// named returns a list of maps and the key that names its elements, "" without one.
 func named(v any) ([]any, string) {
 	list, _ := object.ToSlice(v)
 	for _, key := range []string{"type", "name"} {

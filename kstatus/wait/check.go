@@ -97,6 +97,13 @@ func (f *faults) goal(path string, g Goal) {
 	if !slices.Contains(goals, g.wanted()) {
 		f.add("%s.Status: %q is none of %q", path, g.Status, goals)
 	}
+	if g.Basis > kstatus.BasisKind {
+		f.add("%s.Basis: there is no basis %d", path, g.Basis)
+	}
+	if g.HoldOn > 0 && g.Basis == 0 {
+		f.add("%s.HoldOn: nothing is held without a Basis", path)
+	}
+	f.notNegative(path+".HoldOn", g.HoldOn)
 	f.notNegative(path+".Timeout", g.Timeout)
 	f.notNegative(path+".MissingTimeout", g.MissingTimeout)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// untouched is a cluster that nobody may look into.
+// untouched is a cluster that no one may look into.
 type untouched struct{ t *testing.T }
 
 func (u untouched) List(context.Context, schema.GroupVersionKind, string, metav1.ListOptions) (*unstructured.UnstructuredList, error) {

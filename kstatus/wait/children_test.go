@@ -87,6 +87,13 @@ func withChildren() []scenario {
 					"conditions: [{type: Available, status: 'True'}, {type: Progressing, status: 'True', reason: NewReplicaSetAvailable}]}")),
 			want: "web: InProgress Failed InProgress Current", after: 20 * time.Second,
 		}, {
+			name: "a Job names the exit code of its Pod", refs: []wait.Ref{job},
+			before: all(create(job, "spec: {selector: {matchLabels: {app: web}}}\nstatus: {active: 1, startTime: '2026-01-01T00:00:00Z'}"),
+				own(web, job, 0, "status: {phase: Running, conditions: []}")),
+			script: do(status(web, "{phase: Failed, containerStatuses: [{name: app, state: {terminated: {exitCode: 3}}}]}"), status(job, jobFailed)),
+			want:   "job: InProgress Failed", after: 10 * time.Second,
+			err: wait.ErrFailed, says: []string{"Failed, BackoffLimitExceeded: too many; web: Container app exited with code 3"},
+		}, {
 			name: "a claim that waits for its first consumer", refs: []wait.Ref{claim},
 			before: create(claim, "spec: {storageClassName: local}\nstatus: {phase: Pending}"),
 			script: do(func(w world) {

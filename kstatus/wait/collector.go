@@ -126,6 +126,8 @@ func (c *Collector) judge(s State) phase {
 			return reached
 		}
 		return pending
+	case c.holds(s):
+		return pending
 	case status == wanted, s.finished == wanted && wasDeleted(status),
 		status == kstatus.NotFound && c.policy.goal(s.Ref).AbsentOK,
 		wanted == kstatus.NotFound && s.replaced:

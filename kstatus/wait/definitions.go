@@ -11,11 +11,12 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
-// definitions are what a transport knows of kinds, each read at most once.
+// definitions are the rules with what a transport knows of kinds. Each kind is looked up at most
+// once. One that cannot be looked up changes no verdict.
 type definitions struct {
 	ctx    context.Context
 	reader kstatus.DefinitionReader
-	read   map[schema.GroupVersionKind]*unstructured.Unstructured // nil: none, or it could not be read
+	rules  map[schema.GroupVersionKind]*kstatus.Rules // nil: nothing is known of the kind
 }
 
 // definitionsOf returns nil if the transport knows nothing of kinds.
@@ -24,32 +25,36 @@ func definitionsOf(ctx context.Context, cluster transport.Lister) *definitions {
 	if !ok {
 		return nil
 	}
-	return &definitions{ctx, reader, map[schema.GroupVersionKind]*unstructured.Unstructured{}}
+	return &definitions{ctx, reader, map[schema.GroupVersionKind]*kstatus.Rules{}}
 }
 
 // definitionTimeout is how long the wait stands still at most while a definition is read.
 const definitionTimeout = 10 * time.Second
 
-// Definition implements [kstatus.DefinitionReader]. It hides errors, since a definition that cannot
-// be read changes no verdict.
-func (d *definitions) Definition(_ context.Context, kind schema.GroupVersionKind) (*unstructured.Unstructured, error) {
-	crd, known := d.read[kind]
+// rulesOf returns the rules with the definition of a kind, or nil.
+func (d *definitions) rulesOf(kind schema.GroupVersionKind, rules *kstatus.Rules) *kstatus.Rules {
+	defined, known := d.rules[kind]
 	if !known {
 		ctx, cancel := context.WithTimeout(d.ctx, definitionTimeout)
 		defer cancel()
-		if found, err := d.reader.Definition(ctx, kind); err == nil {
-			crd = found
+		if crd, err := d.reader.Definition(ctx, kind); err == nil && crd != nil {
+			defined = rules.WithDefinitions(crd)
 		}
-		d.read[kind] = crd
+		d.rules[kind] = defined
 	}
-	return crd, nil
+	return defined
 }
 
-// refine returns a verdict that may say more than that of the rules.
-func (d *definitions) refine(obj *unstructured.Unstructured, own kstatus.Result) kstatus.Result {
-	if d == nil {
+// compute returns the verdict of the rules on an object, with the definition of its kind if that can
+// say more.
+func (t *tracker) compute(obj *unstructured.Unstructured, now time.Time) kstatus.Result {
+	rules := t.options.Rules
+	own := rules.Compute(obj, now)
+	if t.definitions == nil || !rules.DependsOnDefinition(own) {
 		return own
 	}
-	own, _ = kstatus.WithDefinition(d.ctx, d, obj, own)
+	if defined := t.definitions.rulesOf(obj.GroupVersionKind(), rules); defined != nil {
+		return defined.Compute(obj, now)
+	}
 	return own
 }

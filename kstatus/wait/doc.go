@@ -34,10 +34,16 @@
 // If they cannot be looked up, the error is in State.Err and the verdict is that on the object
 // alone.
 //
-// A Lister that is also a [kstatus.DefinitionReader], as those of stage/memory, stage/kube and
-// kstatus/cliutils are, is asked for the definition of a kind if the verdict rests on a guess whether
-// a status is to come: once for each kind and wait, and for ten seconds at most. If that fails, the
-// guess holds.
+// A Lister that is also a [kstatus.DefinitionReader], like those of stage/memory, stage/kube and
+// kstatus/cliutils are, gets a request for the definition of a kind if the verdict rests on words or on a
+// guess: once for each kind and wait, and for ten seconds at most. If that fails, the verdict holds.
+//
+// Not every Current is equally certain: it can rest on a rule for the kind, on a convention of the API,
+// on words, or on a guess. Goal.Basis demands a basis; an object on a weaker one is held, for
+// Goal.HoldOn or until it has a better one.
+//
+// [Collector.Culprit] and [Collector.Summary] say which object holds a wait up and since when, and a
+// [Reporter] with All shows a line for each object.
 //
 // An annotation that says not to wait for an object counts if the rules are those of
 // [kstatus.Rules.HonorNoWait].
@@ -45,7 +51,7 @@
 // If the cluster does not have a kind, its objects are NotFound with the reason NoKind; if listing
 // it is forbidden, they are Unknown. Both are tried again after a backoff, and other kinds are not
 // affected. After any other failure of a list the verdicts on its objects stay, with the error
-// beside them; they become Unknown at the first failure after half a minute of failures. If time
+// next to them; they become Unknown at the first failure after half a minute of failures. If time
 // alone can change a verdict, it is computed again at that time.
 //
 // A Job that is complete has reached its goal also when it is deleted afterwards, as

@@ -24,8 +24,8 @@ var (
 // cause.
 type Error struct {
 	Cause error // why the context ended, and which of ErrFailed, ErrMissing and ErrTimedOut hold
-	// Open are the objects that had not reached their goal: those that failed first, then those that
-	// are missing for too long, those that timed out, the others, and last those that were not
+	// Open are the objects that had not reached their goal: the ones that failed first, then the ones that
+	// are missing for too long, the ones that timed out, the others, and last the ones that were not
 	// looked at, which are NotSeen. Each of these groups has the order of the references.
 	Open  []State
 	Total int       // of all objects
@@ -57,7 +57,7 @@ func (s State) hasFailed() bool { return s.phase == failed || s.phase == failing
 
 func (s State) isUnseen() bool { return s.Result.Status == NotSeen }
 
-// causes are several causes of an error, of which the message is one line.
+// causes are several causes of an error. The message is one line.
 type causes []error
 
 func (c causes) Error() string {
@@ -157,6 +157,7 @@ func (s State) notes() (notes []string) {
 	}{
 		{s.Result.Suspended, "suspended"},
 		{s.wanted != "" && s.wanted != kstatus.Current && s.phase != reached, "want " + string(s.wanted)},
+		{s.isHeld(), "held, it rests on " + s.Result.Basis.String()},
 		{s.phase == missing, "missing for too long"},
 		{s.phase == timedOut, "timed out"},
 	} {

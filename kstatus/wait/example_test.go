@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -75,5 +76,29 @@ func ExampleOptions_honorNoWait() {
 	fmt.Println(errors.Join(err, wait.For(ctx, cluster, []wait.Ref{job}, policy)))
 	// Output:
 	// Job.batch shop/train: Current, NotWaitedFor: Annotation stagecraft-go.github.io/wait says not to wait
+	// <nil>
+}
+
+// With a basis, an object that is Current by the words of its status alone is held for a time; what
+// rests on a convention, or on a rule for the kind, counts at once. The summary names what holds the
+// wait up.
+func ExampleGoal_basis() {
+	ctx, cluster := context.Background(), memory.New(memory.Options{})
+	err := cluster.Load(ctx, []byte(`
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: ovens.example.com}, spec: {group: example.com, scope: Namespaced,
+ names: {kind: Oven, plural: ovens}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}
+---
+{apiVersion: example.com/v1, kind: Oven, metadata: {namespace: home, name: kitchen}, status: {phase: Running}}
+`))
+	oven := wait.Ref{Kind: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Oven"}, Namespace: "home", Name: "kitchen"}
+	policy := wait.Policy{
+		Goal:    wait.Goal{Basis: kstatus.BasisConvention, HoldOn: 10 * time.Millisecond},
+		Observe: func(c *wait.Collector, s wait.State) { fmt.Println(c.Summary(s.Time)) },
+	}
+	fmt.Println(errors.Join(err, wait.For(ctx, cluster, []wait.Ref{oven}, policy)))
+	// Output:
+	// held up by Oven.example.com home/kitchen: Current (held, it rests on Words): phase is Running
+	// 0 of 1 done, 1 current
+	// 1 of 1 done
 	// <nil>
 }

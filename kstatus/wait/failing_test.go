@@ -22,7 +22,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// unreliable is a cluster of which every so many lists fail, and watches are cut and too old.
+// unreliable is a cluster in which every so many lists fail, and watches are cut and too old.
 type unreliable struct {
 	faulty
 	every int32 // 0: no list fails
@@ -117,7 +117,7 @@ func (o *outage) Watch(ctx context.Context, kind schema.GroupVersionKind, namesp
 	return o.Cluster.Watch(ctx, kind, namespace, lo)
 }
 
-// TestOutages: for half a minute the last verdict holds, with the error beside it. That something is
+// TestOutages: for half a minute the last verdict holds, with the error next to it. That something is
 // forbidden is known at once.
 func TestOutages(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", nil)

@@ -21,7 +21,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
-// counting is a cluster that counts what is asked of it.
+// counting is a cluster that counts its requests.
 type counting struct {
 	*memory.Cluster
 	lists, watches atomic.Int32

@@ -7,19 +7,19 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// missingLimits are the times at which objects have been missing for too long.
-type missingLimits struct {
+// limits are the times at which something has lasted too long for objects.
+type limits struct {
 	at  map[int32]time.Time // by the index of the object
-	due time.Time           // no object is due before; zero: none is planned
+	due time.Time           // no object is due before; zero: without a plan
 }
 
-func (l *missingLimits) set(i int32, at time.Time) {
+func (l *limits) set(i int32, at time.Time) {
 	l.at[i] = at
 	l.due = first(l.due, at)
 }
 
 // take removes and returns the objects that are due, in the order of the references.
-func (l *missingLimits) take(now time.Time) (due []int32) {
+func (l *limits) take(now time.Time) (due []int32) {
 	if l.due.IsZero() || l.due.After(now) {
 		return nil
 	}

@@ -27,7 +27,7 @@ const (
 	listFailed                        // the list could not be read
 )
 
-// An observer lists and watches the objects of a source, or lists them again and again. The
+// An observer lists and watches the objects of a source, or lists them repeatedly. The
 // observations of one object keep their order. It does not remember objects: the tracker compares
 // the rounds.
 type observer struct {

@@ -102,7 +102,7 @@ func TestListsWithoutEnd(t *testing.T) {
 	}
 }
 
-// What cannot be paged is asked for as a whole.
+// What cannot be paged is listed as a whole.
 func TestListsWithoutEndWhenPaged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := world{t, memory.New(memory.Options{})}
@@ -118,7 +118,7 @@ func TestListsWithoutEndWhenPaged(t *testing.T) {
 	})
 }
 
-// A list that is expired even as a whole can be had as little as any other that fails.
+// A list that is expired even as a whole fails like any other.
 func TestListsThatAlwaysExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		transport := &overridden{Cluster: memory.New(memory.Options{}), list: func(int, metav1.ListOptions) (*unstructured.UnstructuredList, error) {
@@ -211,7 +211,7 @@ func TestTheEndIsNoFailure(t *testing.T) {
 	})
 }
 
-// Whoever cancels when all is done, was not disappointed.
+// A caller that cancels when everything is done gets no error.
 func TestCancelAtTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var refs []wait.Ref

@@ -43,6 +43,12 @@ type Goal struct {
 	// read. It is then given up, unless it comes while other objects are still waited for. 0: no
 	// limit, but half a minute if the policy is FailFast.
 	MissingTimeout time.Duration
+
+	// Basis is the least basis on which Current counts; 0: any. An object that is Current on a weaker
+	// one, such as a guess, is held: it is waited for until its basis is better, or until it has been
+	// Current for HoldOn. A HoldOn of 0 has no end, so that the wait needs a timeout.
+	Basis  kstatus.Basis
+	HoldOn time.Duration
 }
 
 func (g Goal) wanted() kstatus.Status {

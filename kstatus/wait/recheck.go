@@ -12,7 +12,7 @@ import (
 // rechecks are the few objects on which time alone can change the verdict, kept until that time.
 type rechecks struct {
 	planned map[recheckKey]recheck
-	due     time.Time // no recheck is due before; zero: none is planned
+	due     time.Time // no recheck is due before; zero: without a plan
 }
 
 type recheckKey struct {

@@ -20,6 +20,11 @@ type Reporter struct {
 	Rows     int  // objects shown on a terminal; 0: ten
 	Columns  int  // of the terminal, beyond which lines are cut; 0: 80
 
+	// All: on a terminal, each object keeps its line from the begin to the end, so that one sees it
+	// become ready, unless there are more objects than rows; the first line says which object holds
+	// the wait up, and since when.
+	All bool
+
 	drawn int       // number of lines to overwrite
 	last  time.Time // when something was written
 	stale bool      // a change was not drawn, because redrawAfter had not passed
@@ -95,15 +100,23 @@ func (r *Reporter) redraw(c *Collector, now time.Time) {
 	if r.drawn > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA\x1b[J", r.drawn)
 	}
-	fmt.Fprintln(&b, r.cut(counts(c.Progress())))
 	r.drawn, r.last = 1, now
+	shown := c.Open()
+	if r.All {
+		fmt.Fprintln(&b, r.cut(headline(c, now)))
+	} else {
+		fmt.Fprintln(&b, r.cut(counts(c.Progress())))
+	}
+	if r.All && len(c.states) <= rows {
+		shown = c.States()
+	}
 	left := 0
-	for s := range c.Open() {
+	for s := range shown {
 		if r.drawn > rows {
 			left++
 			continue
 		}
-		fmt.Fprintln(&b, r.cut("  "+describe(s, now)))
+		fmt.Fprintln(&b, r.cut(r.prefix(s)+describe(s, now)))
 		r.drawn++
 	}
 	if left > 0 {
@@ -111,6 +124,14 @@ func (r *Reporter) redraw(c *Collector, now time.Time) {
 		r.drawn++
 	}
 	io.WriteString(r.Out, b.String())
+}
+
+// prefix is what a line of an object begins with.
+func (r *Reporter) prefix(s State) string {
+	if r.All {
+		return s.mark()
+	}
+	return "  "
 }
 
 // cut shortens a line that the terminal would wrap: redraw counts lines.

@@ -246,8 +246,8 @@ func troubles() []scenario {
 		}, {
 			name: "a reference without a namespace, to what is not there yet", refs: []wait.Ref{{Kind: web.Kind, Name: "web"}},
 			script: do(create(web, "status: "+podReady)),
-			want:   "web: NotFound Unknown", after: 5 * time.Second,
-			err: wait.ErrFailed, says: []string{"Pod web: Unknown, NoNamespace: "},
+			want:   "web: Unknown", // every Pod has a namespace
+			err:    wait.ErrFailed, says: []string{"Pod web: Unknown, NoNamespace: "},
 		}, {
 			name: "a reference with a namespace that its kind has not", refs: []wait.Ref{node},
 			policy: wait.Policy{Goal: wait.Goal{Status: kstatus.NotFound}},
@@ -276,7 +276,7 @@ func troubles() []scenario {
 type faulty struct {
 	*memory.Cluster
 	forbidden   string    // kind
-	until       time.Time // zero: for ever
+	until       time.Time // zero: forever
 	unwatchable bool
 	cut         time.Duration // how long a watch lasts
 	expire      bool          // every second watch is told that its version is too old

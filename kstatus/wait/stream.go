@@ -13,7 +13,7 @@ import (
 // are observed. Equal states of an object are yielded once; the initial [NotSeen] is not yielded.
 //
 // The iteration ends when ctx ends or the caller stops it. All goroutines that it started have
-// ended then. It can be used again, and begins anew.
+// ended then. It can be used again, and begins again.
 //
 // The error is an [ErrInvalid]; nothing was looked up then.
 func Events(ctx context.Context, cluster transport.Lister, refs []Ref, o Options) (iter.Seq[State], error) {
@@ -81,7 +81,7 @@ func (s *stream) startObservers() {
 
 // step waits for one observation, or for the time of a recheck or of a limit.
 func (s *stream) step(until time.Time) bool {
-	timer := time.NewTimer(durationUntil(s.rechecks.due, s.missing.due, until))
+	timer := time.NewTimer(durationUntil(s.rechecks.due, s.missing.due, s.held.due, until))
 	defer timer.Stop()
 	select {
 	case <-s.ctx.Done():
@@ -95,6 +95,7 @@ func (s *stream) step(until time.Time) bool {
 			s.observe(due.observation, now)
 		}
 		s.giveUpMissing(now)
+		s.letGo(now)
 		return until.IsZero() || now.Before(until)
 	}
 }

@@ -24,10 +24,11 @@ type tracker struct {
 	roots        map[types.UID]int32     // waited-for objects whose children are watched
 	ownerOf      map[types.UID]types.UID // owners of children that have children themselves
 	rechecks     rechecks
-	missing      missingLimits
+	missing      limits       // of objects that are missing
+	held         limits       // of objects whose Current rests on a weak basis
 	definitions  *definitions // nil: the transport has none
 
-	// namespaced says whether a kind has namespaces. Kinds of which no object was seen are missing.
+	// namespaced says whether a kind has namespaces. A kind is missing until an object of it was seen.
 	namespaced map[schema.GroupVersionKind]bool
 }
 
@@ -51,7 +52,8 @@ func newTracker(refs []Ref, policy Policy, now time.Time) *tracker {
 		roots:        map[types.UID]int32{},
 		ownerOf:      map[types.UID]types.UID{},
 		rechecks:     rechecks{planned: map[recheckKey]recheck{}},
-		missing:      missingLimits{at: map[int32]time.Time{}},
+		missing:      limits{at: map[int32]time.Time{}},
+		held:         limits{at: map[int32]time.Time{}},
 		namespaced:   map[schema.GroupVersionKind]bool{},
 	}
 	for i := range t.states {
@@ -132,7 +134,11 @@ func (t *tracker) found(o observation, now time.Time) {
 	if o.round != 0 {
 		r.round = o.round
 	}
-	own := t.definitions.refine(o.obj, t.options.Rules.Compute(o.obj, now))
+	own := t.compute(o.obj, now)
+	if owner := r.owner; owner != nil && own.Status == kstatus.Failed && owner.refs.UID == o.obj.GetUID() {
+		children, _ := owner.children() // they may say why it has failed
+		own = t.options.Rules.Combine(t.states[i].Ref.Kind.GroupKind(), own, children)
+	}
 	if own.Status != kstatus.Terminating || t.states[i].UID != o.obj.GetUID() {
 		r.finished = finished(o.obj, own)
 	}
@@ -169,7 +175,7 @@ func (t *tracker) learnScope(o observation, now time.Time) {
 func (t *tracker) absence(ref Ref) kstatus.Result {
 	namespaced, known := t.namespaced[ref.Kind]
 	switch {
-	case namespaced && ref.Namespace == "":
+	case ref.Namespace == "" && (namespaced || namespacedKinds[ref.Kind.GroupKind()]):
 		return noNamespace
 	case known && !namespaced && ref.Namespace != "":
 		return notNamespaced
@@ -215,6 +221,7 @@ func (t *tracker) update(i int32, s State, now time.Time) {
 	}
 	t.set(i, s)
 	t.limitMissing(i)
+	t.limitHold(i)
 	t.report(i)
 }
 
@@ -234,7 +241,7 @@ func answer(err error) string {
 	return err.Error()
 }
 
-// pop returns the next changed state, or false if there is none.
+// pop returns the next changed state, or false without one.
 func (t *tracker) pop() (State, bool) {
 	if len(t.changed) == 0 {
 		return State{}, false

@@ -134,7 +134,7 @@ func timeoutsOf(c *Collector) *timeouts {
 	return &all
 }
 
-// next returns the time of the first timeout, zero if there is none.
+// next returns the time of the first timeout, zero without one.
 func (t timeouts) next(began time.Time) time.Time {
 	if len(t) == 0 {
 		return time.Time{}

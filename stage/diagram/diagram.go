@@ -48,9 +48,9 @@ const (
 
 // Options of [FromGraph]. The zero value leaves the selectors out of the labels.
 type Options struct {
-	// Stages are those of the graph. Their selectors become tooltips of the transitions.
+	// Stages are the Stages of the graph. Their selectors become tooltips of the transitions.
 	Stages []v1alpha1.Stage
-	// Selectors says to write the selectors beside the arrows, too.
+	// Selectors writes the selectors also next to the arrows.
 	Selectors bool
 }
 

@@ -61,7 +61,8 @@ var (
 	fieldPath     = regexp.MustCompile(`^\.(?:metadata|status)\.([\w.\[\]?]+)$`)
 )
 
-// keyText is what a jq path reads: the type of a condition, the key of a label, or a field.
+// keyText names the value that a jq path reads: the type of a condition, the key of a label, or a
+// field.
 func keyText(key string) string {
 	if m := conditionPath.FindStringSubmatch(key); m != nil && m[2] == "status" {
 		return m[1]

@@ -47,7 +47,8 @@ func staticBox(st v1alpha1.Stage) Box {
 	return b
 }
 
-// extensionText says what an extension makes of the delay; only where it is from if it has faults.
+// extensionText describes the delay with an extension. If the extension has faults, it only says
+// that the delay comes from the extension.
 func extensionText(text string) string {
 	if text == "" {
 		return ""
@@ -97,7 +98,7 @@ func steps(s *v1alpha1.StageSpec) []v1alpha1.StageStep {
 	return steps
 }
 
-// effectLines lists what a Stage does, in order.
+// effectLines lists the effects of a Stage, in order.
 func effectLines(s *v1alpha1.StageSpec) (lines []string) {
 	for _, st := range steps(s) {
 		if st.Event != nil {
@@ -119,7 +120,7 @@ func effectLines(s *v1alpha1.StageSpec) (lines []string) {
 	return slices.Compact(lines)
 }
 
-// patchText describes a patch: the phase that it sets, or else what it patches.
+// patchText describes a patch: the phase that it sets, or else its target.
 func patchText(p *v1alpha1.StagePatch) string {
 	if phase := literals(p.Template)["phase"]; phase != "" {
 		return "phase " + phase

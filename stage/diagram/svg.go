@@ -20,7 +20,7 @@ const (
 	padding    = 10.0
 )
 
-// css has colours for light and dark pages.
+// css has colors for light and dark pages.
 const css = `
     text { font-family: system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; font-size: 11px; fill: #57606a; }
     .title { font-size: 13px; font-weight: 600; fill: #1f2328; }

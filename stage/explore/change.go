@@ -14,12 +14,12 @@ import (
 // A Change is a field in which two States differ.
 type Change struct {
 	Key stage.Key // of the object
-	// Path is that of the field, such as .status.conditions[Ready].status; "" if the object itself
-	// was created or removed. Elements of lists are named by their type or name, or else by their
-	// index.
+	// Path is the path of the field, such as .status.conditions[Ready].status; "" if the object
+	// itself was created or removed. Elements of lists are named by their type or name, or else by
+	// their index.
 	Path string
-	// Before and After are JSON values; nil if there is none. Times and IP addresses are replaced
-	// by <time> and <address>.
+	// Before and After are JSON values; nil for a missing field. Times and IP addresses are
+	// replaced by <time> and <address>.
 	Before, After any
 }
 

@@ -108,8 +108,8 @@ func (c *convolution) remaining() (share float64) {
 	return share
 }
 
-// advance moves all runs on by one State, in an order in which one call is enough if there are no
-// loops. It reports false if that takes too long.
+// advance moves all runs forward by one State. Without loops the order is such that one call is
+// enough. It reports false if that takes too long.
 func (c *convolution) advance() bool {
 	for _, id := range c.reachable {
 		runs := c.pending[id]

@@ -21,27 +21,26 @@ import (
 
 // Options of [Explore]. The zero value follows only Stages and starts at 2006-01-02T15:04:05Z.
 type Options struct {
-	// MaxStates is how many States are followed; States found after that are marked as Unexplored.
-	// Default 10,000.
+	// MaxStates is the largest number of States that are followed. Further States are marked as
+	// Unexplored. Default 10,000.
 	MaxStates int
-	// MaxBytes is how much JSON the objects of all States may take together: States found after that
-	// are Unexplored as well. Default 64 MiB.
+	// MaxBytes is the largest size of the objects of all States together, as JSON. Further States
+	// are marked as Unexplored. Default 64 MiB.
 	MaxBytes int
-	// Actions are what a user may do to a start object in any State. Each is followed in addition
-	// to the Stages.
+	// Actions are actions that a user may do to a start object in any State. Each Action is
+	// followed in addition to the Stages.
 	Actions []Action
-	// OtherObjects are objects that exist as well, and that nothing but the Stages of the start
-	// objects changes.
+	// OtherObjects are objects that exist in addition to the start objects. Only Stages of the
+	// start objects change them.
 	OtherObjects []*unstructured.Unstructured
-	// Kinds are kinds in addition to those that package memory knows. CustomResourceDefinitions
-	// among the objects also add their kinds.
+	// Kinds are kinds in addition to the kinds of package memory. CustomResourceDefinitions among
+	// the objects also add their kinds.
 	Kinds []memory.Kind
 	// Start is the time at which the exploration begins. Default 2006-01-02T15:04:05Z.
 	Start time.Time
 }
 
-// An Action is something that a user may do. It takes no time and happens as soon as a State is
-// entered.
+// An Action is a change by a user. It takes no time and happens as soon as a State is entered.
 type Action struct {
 	Name string
 	// Do changes the object in the cluster. Its error becomes Transition.Err.
@@ -58,8 +57,8 @@ func remove(ctx context.Context, c *memory.Cluster, obj *unstructured.Unstructur
 
 // Explore follows every Stage of a Set from the given objects, which may be manifests or objects
 // from a cluster. They keep their status and begin with generation 1; an object with a
-// deletionTimestamp is deleted at the start. The error is that of ctx, of an object that cannot be
-// stored, or of an unknown kind. Effects that fail are errors of their transitions.
+// deletionTimestamp is deleted at the start. The error comes from ctx, from an object that cannot
+// be stored, or from an unknown kind. The error of an effect is the Err of its transition.
 func Explore(ctx context.Context, set *stage.Set, o Options, objects ...*unstructured.Unstructured) (*Graph, error) {
 	o.MaxStates, o.MaxBytes = cmp.Or(o.MaxStates, 10_000), cmp.Or(o.MaxBytes, 64<<20)
 	if o.Start.IsZero() {

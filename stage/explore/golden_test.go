@@ -26,7 +26,7 @@ var sources = map[string]func() stage.Source{
 	"node-heartbeat": presets.NodeHeartbeat, "node-heartbeat-with-lease": presets.NodeHeartbeatWithLease, "node-chaos": presets.NodeChaos, "volumes": presets.Volumes,
 }
 
-// TestGolden explores what is in testdata. The words of the comment that look like options are: a
+// TestGolden explores the cases in testdata. The words of the comment that look like options are: a
 // preset by its name, delete, max=N, others.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")

@@ -15,7 +15,7 @@ import (
 // A Graph is the States that objects can reach, and the Transitions between them.
 type Graph struct {
 	// States are in the order in which they were found; all States of one start object come before
-	// those of the next.
+	// the States of the next.
 	States []State
 	// Transitions are in the order of the States that they leave; for one State in the order of
 	// objects and Stages, with actions last.
@@ -77,16 +77,16 @@ type Transition struct {
 	Key      stage.Key // of the object that the Stage is played on
 	Stage    string    // "" if it is an action
 	Action   string    // of the user; actions count neither for times nor for chances
-	// Weight is that of the Stage; -1 if it has none.
+	// Weight is the weight of the Stage; -1 if it has none.
 	Weight int64
-	// Chance is the probability of the Stage among those that match the object, in (0, 1]; 0 for an
-	// action.
+	// Chance is the probability that the Stage is chosen among the matching Stages, in (0, 1]; 0
+	// for an action.
 	Chance float64
 	// Delay is the time since the object entered the Stage. That was when the State was entered, or
 	// earlier if another object changed since. A negative delay means at once.
 	Delay delay.Range
-	// Effects are the ones that were sent, and patches that were not sent because they change
-	// nothing.
+	// Effects are the effects that were sent, and the patches that were not sent because they
+	// change nothing.
 	Effects []stage.Effect
 	// Changes are the differences between From and To, in the order of objects and paths.
 	Changes []Change

@@ -57,7 +57,7 @@ spec:
 // endless are those whose States are not all found.
 var endless = map[string]bool{"a counter": true, "a counter in a large object": true, "another object each time": true}
 
-// live is what the heap holds after a collection.
+// live is the size of the live heap after a garbage collection.
 func live() int64 {
 	var m runtime.MemStats
 	runtime.GC()

@@ -109,8 +109,8 @@ func withoutWords(obj *unstructured.Unstructured) string {
 	return "no status"
 }
 
-// conditions are the types of the true conditions: only Ready or Available if there is one, else at
-// most two.
+// conditions are the types of the true conditions: only Ready or Available if the object has one of
+// them, or else at most two.
 func conditions(obj *unstructured.Unstructured) (names []string) {
 	list, _ := object.Slice(obj.Object, "status", "conditions")
 	for _, item := range list {

@@ -149,8 +149,8 @@ func (g *Graph) hasObject(kind schema.GroupVersionKind) bool {
 	})
 }
 
-// livelockLimit is the default of stage.EngineOptions: how many transitions an object may make
-// without time passing.
+// livelockLimit is the default of stage.EngineOptions: the number of transitions that an object may
+// make while no time passes.
 const livelockLimit = 100
 
 // longestInstantPath returns the longest path on which no time passes: the State at its end, and

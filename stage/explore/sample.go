@@ -55,7 +55,7 @@ type sampleRun struct {
 	pending []pendingStage // by object
 }
 
-// A pendingStage is what was drawn for an object when it entered a Stage.
+// A pendingStage is the draw for an object at its entry into a Stage.
 type pendingStage struct {
 	entered bool // whether the object is in a Stage
 	move    int  // index into the moves of the State
@@ -133,7 +133,7 @@ func (m *move) due(p *pendingStage) time.Duration {
 	return p.since + max(delay.Range{Given: true, Min: m.min, Max: m.max}.Pick(p.random), 0)
 }
 
-// keepPending keeps what was drawn for the other objects if the next State still has their Stages.
+// keepPending keeps the draws of the other objects if the next State still has their Stages.
 func (r *sampleRun) keepPending(id int, played *move) {
 	now, next := r.pending[played.object].due, r.moves[played.to]
 	for actor := range r.pending {

@@ -20,7 +20,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
-// all are the lifecycles of which the simulations below visit every State. In the others some
+// all are the lifecycles in which the simulations below visit every State. In other lifecycles some
 // States are rare, or too short for a deletion to happen in them.
 var all = []string{"pod-general", "node-chaos", "node-heartbeat"}
 

@@ -7,8 +7,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// A Target says which States are to be reached. Any function can be one; [ParseTarget] makes
-// Targets from text.
+// A Target reports whether a State is one to reach. Any function can be a Target; [ParseTarget]
+// makes Targets from text.
 type Target func(State) bool
 
 // Ready matches a State whose start object has the condition Ready with status True.
@@ -27,8 +27,8 @@ func Gone(s State) bool { return s.Object() == nil }
 //	deleting           the object has a deletionTimestamp
 //	gone               the object does not exist any more
 //
-// Text that begins with a capital letter is the type of a condition, text that begins with a dot
-// the path of a field, and other text a field of the status.
+// Text that begins with a capital letter is the type of a condition. Text that begins with a dot is
+// the path of a field. Other text is a field of the status.
 func ParseTarget(text string) (Target, error) {
 	name, want, compared := strings.Cut(text, "=")
 	switch {
@@ -62,7 +62,7 @@ func field(path, want string, compared bool) Target {
 	}
 }
 
-// condition is the status of a condition of the start object; "" if there is none.
+// condition returns the status of a condition of the start object; "" without the condition.
 func condition(s State, name string) string {
 	obj := s.Object()
 	if obj == nil {

@@ -13,14 +13,14 @@ import (
 type TimeOptions struct {
 	// From is the id of the State from which the time is counted. Default 0, the first start.
 	From int
-	// Samples is how many random runs are simulated. 0: none if the time can be computed by
-	// convolution, otherwise 100,000.
+	// Samples is the number of random runs to simulate. With 0 no run is simulated if the time can
+	// be computed by convolution; otherwise 100,000.
 	Samples int
 	// Seed decides the random runs.
 	Seed uint64
 }
 
-// Times are how long it takes to reach a [Target]. They are found in one of two ways.
+// Times says how long objects take to reach a [Target]. Times are found in one of two ways.
 //
 // By convolution: the distributions of the delays are added on a grid, each rounded to the nearest
 // point, over all paths. The last 1e-9 of the runs is dropped. All times are exact to within Error:
@@ -35,14 +35,14 @@ type Times struct {
 	// Unknown.
 	Reach float64
 	// Unknown is the share of the runs that leave the explored States, or that are ended after
-	// 100,000 transitions or a century. They may or may not reach the target.
+	// 100,000 transitions or a century. It is unknown whether they reach the target.
 	Unknown float64
-	// Min and Max bound the time of all runs that reach the target. Max is -1 if there is no bound.
-	// If delays of several objects run at the same time, they are the extremes of the samples.
+	// Min and Max bound the time of all runs that reach the target. Max is -1 without a bound. If
+	// delays of several objects run at the same time, they are the extremes of the samples.
 	Min, Max time.Duration
-	// Mean is that of the runs that reach the target.
+	// Mean is the mean time of the runs that reach the target.
 	Mean time.Duration
-	// Samples is how many runs were simulated; 0: the times were computed by convolution.
+	// Samples is the number of simulated runs; 0 if the times were computed by convolution.
 	Samples int
 	// Grid and Error describe the convolution; they are 0 if the runs were sampled.
 	Grid, Error time.Duration
@@ -70,7 +70,7 @@ var errNoState = errors.New("explore: no such state")
 
 // TimeTo computes how long Stages take from a State to the first State that meets the target.
 // Actions are left out: to measure the time after one, set TimeOptions.From to the State to which
-// it leads. The error is that of a State which the graph does not have.
+// it leads. The error is about a State that the graph does not have.
 func (g *Graph) TimeTo(target Target, o TimeOptions) (*Times, error) {
 	if o.From < 0 || o.From >= len(g.States) || o.Samples < 0 {
 		return nil, fmt.Errorf("%w: %d", errNoState, o.From)

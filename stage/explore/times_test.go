@@ -48,7 +48,7 @@ func general(t testing.TB, text string) *explore.Graph {
 
 var shares = []float64{0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99}
 
-// TestConvolutionAgreesWithDraws compares the quantiles with those of a million runs.
+// TestConvolutionAgreesWithDraws compares the quantiles with the quantiles of a million runs.
 func TestConvolutionAgreesWithDraws(t *testing.T) {
 	samples := 1_000_000
 	if testing.Short() {

@@ -16,7 +16,7 @@ type timing struct {
 	reachesTarget []bool // by State: the target can be reached from it, or it was not explored
 	reachable     []int  // from, and the States that follow until the target, in an order in which only loops go back
 	moves         [][]move
-	objects       int  // how many objects have Stages that are played
+	objects       int  // the number of objects with Stages that are played
 	concurrent    bool // whether Stages of several objects are pending in some State
 }
 
@@ -121,12 +121,12 @@ const (
 	maxTime = 100 * 365 * 24 * time.Hour
 )
 
-// shortest is the least time to the target; never if there is no way.
+// shortest is the least time to the target; never without a way.
 func (w *timing) shortest() time.Duration {
 	return w.extreme(func(a, b time.Duration) bool { return a < b }, move.least)
 }
 
-// longest is the greatest time to the target; never if there is no bound or no way.
+// longest is the greatest time to the target; never without a bound or without a way.
 func (w *timing) longest() time.Duration {
 	part := &Graph{States: w.graph.States}
 	w.eachMove(func(from int, m move) {

@@ -60,8 +60,8 @@ func send[T any](c *Cluster, r request, of dynamic.Interface, do func(dynamic.Re
 	return v, c.kinds.explain(r.kind, err)
 }
 
-// read sends a request that changes nothing. If its answer cannot be read from protobuf, it is sent
-// again for JSON.
+// read sends a request that changes nothing. If its answer cannot be read from protobuf, read sends
+// the request again for JSON.
 func read[T any](c *Cluster, r request, do func(dynamic.ResourceInterface) (T, error)) (T, error) {
 	v, err := send(c, r, c.client.of(r.kind), do)
 	if unreadable := (*codec.UnreadableError)(nil); errors.As(err, &unreadable) {
@@ -72,7 +72,7 @@ func read[T any](c *Cluster, r request, do func(dynamic.ResourceInterface) (T, e
 
 // write sends a request that changes an object, and returns the object as stored. If the answer
 // cannot be read from protobuf, the object has been changed nevertheless, unless the request is a
-// dry run. It is read as JSON then; others may have changed it meanwhile.
+// dry run. In that case write reads the object as JSON; others might have changed it meanwhile.
 func (c *Cluster) write(ctx context.Context, r request, do func(dynamic.ResourceInterface) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
 	if len(r.dryRun) > 0 {
 		return read(c, r, do)

@@ -39,9 +39,9 @@ func New(of dynamic.Interface, mapper meta.RESTMapper) *Cluster {
 	return &Cluster{client: client{json: of}, kinds: newKinds(mapper), events: newRecentEvents(), users: newImpersonators()}
 }
 
-// Share returns the cluster for a player. Objects that it returns share equal parts, so they must
-// not be changed, and do not have the metadata that a player does not need, unless [Options] keep
-// it. A Cluster made by [New] returns itself.
+// Share returns the cluster for a player. Its objects share equal parts, so they must not be
+// changed. They do not have the metadata that a player does not need, unless [Options] keep it. A
+// Cluster made by [New] returns itself.
 func (c *Cluster) Share() transport.Transport {
 	if c.factory == nil {
 		return c
@@ -49,7 +49,7 @@ func (c *Cluster) Share() transport.Transport {
 	return &Cluster{client: c.factory.shared, kinds: c.kinds, events: c.events, factory: c.factory, reading: c.factory.player, users: newImpersonators()}
 }
 
-// Get returns one object. The namespace is ignored for a kind that has none.
+// Get returns one object. It ignores the namespace of a kind without namespaces.
 func (c *Cluster) Get(ctx context.Context, gvk schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error) {
 	return read(c, request{kind: gvk, namespace: name.Namespace}, func(to dynamic.ResourceInterface) (*unstructured.Unstructured, error) {
 		return to.Get(ctx, name.Name, metav1.GetOptions{})
@@ -64,10 +64,10 @@ func (c *Cluster) List(ctx context.Context, gvk schema.GroupVersionKind, namespa
 }
 
 // Watch reports changes of the objects of a kind, in a namespace or in all if it is "". A busy
-// server may close a watch at any time, which is not an error: watch again from the last
+// server can close a watch at any time, which is not an error: watch again from the last
 // resourceVersion seen. An Error event that is not Expired says that an event could not be read,
-// for example because its object is the first with a field that only JSON can name: watch again,
-// too.
+// for example because its object is the first with a field that only JSON can name. Watch again in
+// this case as well.
 func (c *Cluster) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
 	return read(c, request{kind: gvk, namespace: namespace}, func(to dynamic.ResourceInterface) (watch.Interface, error) {
 		return to.Watch(ctx, o)

@@ -12,9 +12,8 @@ import (
 
 var definitionKind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 
-// Definition returns the CustomResourceDefinition of a kind, nil for a kind that has none: a
-// built-in one, or one of an aggregated API server. It needs the right to get
-// customresourcedefinitions.
+// Definition returns the CustomResourceDefinition of a kind. It returns nil for a built-in kind,
+// and for a kind of an aggregated API server. It needs permission to get customresourcedefinitions.
 func (c *Cluster) Definition(ctx context.Context, gvk schema.GroupVersionKind) (*unstructured.Unstructured, error) {
 	if !strings.Contains(gvk.Group, ".") {
 		return nil, nil // custom resources have a domain for a group

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	seriesWindow    = 6 * time.Minute // without an occurrence: the next one is an Event of its own
-	maxRecentEvents = 4096            // Events that further occurrences can be counted on
+	seriesWindow    = 6 * time.Minute // without an occurrence: the next one is a new Event
+	maxRecentEvents = 4096            // Events whose further occurrences can be counted
 )
 
-// recentEvents are the Events that were recorded last, at most maxRecentEvents. The one without an
-// occurrence for the longest time is dropped first.
+// recentEvents are the Events that were recorded last, at most maxRecentEvents. The Event without
+// an occurrence for the longest time is dropped first.
 type recentEvents struct {
 	mu     sync.Mutex
 	known  map[eventKey]*list.Element // of *countedEvent
@@ -26,7 +26,7 @@ type recentEvents struct {
 type countedEvent struct {
 	key    eventKey
 	event  types.NamespacedName // where it is recorded
-	last   types.NamespacedName // the name that the last occurrence was to be recorded under
+	last   types.NamespacedName // the name under which the last occurrence would be recorded as a new Event
 	seen   time.Time
 	count  int64
 	stored bool // whether the server knows of the last occurrence
@@ -77,8 +77,7 @@ func (k *countedEvent) begin(e occurrence) {
 	k.event, k.last, k.seen, k.count, k.stored = e.event, e.event, e.seen, 1, false
 }
 
-// restart makes an occurrence the first, because the server no longer has the Event that it was to
-// be counted on.
+// restart makes an occurrence the first, because the server no longer has the Event that counts it.
 func (s *recentEvents) restart(e occurrence) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -25,21 +25,21 @@ var (
 	eventsAt   = schema.GroupResource{Group: newEvents.Group, Resource: "events"}
 )
 
-// An occurrence is one thing that happened and that an Event reports.
+// An occurrence is one event in the life of an object, which an Event reports.
 type occurrence struct {
 	eventKey
-	event     types.NamespacedName // under which it was to be recorded
+	event     types.NamespacedName // the name of the Event if this occurrence starts a new one
 	regarding map[string]any
 	seen      time.Time
 }
 
-// eventKey is what occurrences that are counted on one Event have in common.
+// eventKey is the common part of the occurrences that one Event counts.
 type eventKey struct {
 	namespace, apiVersion, kind, name, uid string // of the object that the Event regards
 	typ, reason, note                      string
 }
 
-// occurrence reads an Event of stagecraft. It is false for other objects, for Events that the
+// occurrence reads an Event of stagecraft. It returns false for other objects, for Events that the
 // events API refuses, and if the server does not have that API.
 func (c *Cluster) occurrence(obj *unstructured.Unstructured) (occurrence, bool) {
 	if obj.GroupVersionKind() != coreEvents || text(obj.Object, "reportingComponent") != component {

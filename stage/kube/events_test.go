@@ -46,7 +46,7 @@ func newEventServer(t *testing.T, kinds ...schema.GroupVersionKind) eventServer 
 	return eventServer{t, kube.New(client, mapper), client}
 }
 
-// told is an Event as a player makes it.
+// told is an Event in the form in which a player makes it.
 func told(name, message string, at time.Time) *unstructured.Unstructured {
 	stamp := at.Format(time.RFC3339)
 	return &unstructured.Unstructured{Object: map[string]any{
@@ -62,7 +62,7 @@ func (n eventServer) tell(name, message string, at time.Time) error {
 	return err
 }
 
-// want holds that there are these Events, each printed as `name note xcount`, and no others.
+// want checks that the cluster has exactly these Events, each printed as `name note xcount`.
 func (n eventServer) want(lines ...string) {
 	n.Helper()
 	list, err := n.cluster.List(n.Context(), newEvents, "shop", metav1.ListOptions{})

@@ -15,8 +15,8 @@ import (
 )
 
 // rediscovery is the least time between two discoveries. It is short enough for a user who waits
-// until a new definition is found, and long enough to spare the server if a program asks again and
-// again for a kind that does not exist.
+// for a new definition. It is long enough to spare the server if a program repeatedly asks for a
+// kind that does not exist.
 const rediscovery = 2 * time.Second
 
 // kinds has the resources of kinds. It asks its mapper once for each kind. It resets the mapper
@@ -75,7 +75,7 @@ func (k *kinds) recall(gvk schema.GroupVersionKind) (m mapping, known, stale boo
 	return m, known, k.stale
 }
 
-// remember stores a mapping, unless the mapper may have read it before the server lost the kind.
+// remember stores a mapping, unless the mapper might have read it before the server lost the kind.
 func (k *kinds) remember(gvk schema.GroupVersionKind, m mapping) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

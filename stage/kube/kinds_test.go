@@ -64,7 +64,7 @@ func TestKnownKindsDoNotWaitForDiscovery(t *testing.T) {
 	})
 }
 
-// vanished is what an API server says to requests for a resource that it does not have.
+// vanished is the answer of an API server to requests for a resource that it does not have.
 func vanished(client *fake.FakeDynamicClient) (back func()) {
 	gone := true
 	client.PrependReactor("*", "widgets", func(action clienttesting.Action) (bool, runtime.Object, error) {

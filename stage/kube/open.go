@@ -20,7 +20,7 @@ type Options struct {
 	// KeepMetadata gives players whole objects. By default players see objects without
 	// metadata.managedFields and without the annotation
 	// kubectl.kubernetes.io/last-applied-configuration, which are up to two thirds of an object.
-	// Everybody else always sees whole objects.
+	// All other callers always see whole objects.
 	KeepMetadata bool
 }
 
@@ -28,9 +28,9 @@ type Options struct {
 func NewForConfig(config *rest.Config) (*Cluster, error) { return Open(config, Options{}) }
 
 // Open returns the cluster of a configuration. It finds the resource of a kind by discovery, when
-// the kind is first asked for. Client-go sends five requests a second by default: set QPS to what
-// the cluster stands, or to -1 for no limit. One limit holds for all requests of the Cluster, of
-// whatever user. The configuration is not kept.
+// the kind is first asked for. Client-go sends five requests a second by default: set QPS to a rate
+// that the cluster can handle, or to -1 for no limit. One limit applies to all requests of the
+// Cluster, for all users. Open does not keep the configuration.
 func Open(config *rest.Config, o Options) (*Cluster, error) {
 	f, err := newClientFactory(config, o)
 	if err != nil {

@@ -33,7 +33,7 @@ var (
 
 const podsPath = "/api/v1/namespaces/wire/pods"
 
-// framed is an object as it is, or as the event of a watch if that is asked for.
+// framed is an object as it is, or as the event of a watch if the request is for a watch.
 func framed(r *http.Request, object []byte, marshal func(metav1.WatchEvent) ([]byte, error)) []byte {
 	if r.URL.Query().Get("watch") == "" {
 		return object
@@ -48,7 +48,7 @@ func framed(r *http.Request, object []byte, marshal func(metav1.WatchEvent) ([]b
 // A server answers as a recorded kube-apiserver did.
 type server struct {
 	*httptest.Server
-	protobuf    []byte // a Pod, for those who accept that
+	protobuf    []byte // a Pod, for clients that accept protobuf
 	mu          sync.Mutex
 	requests    []*http.Request
 	connections int
@@ -215,7 +215,7 @@ func protobufPod(t *testing.T, more string) []byte {
 func TestFieldsOfLaterVersionsAreNotLost(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(*kube.Cluster) (*unstructured.Unstructured, error)
-		want []string // methods and what they accept
+		want []string // methods and the content types that they accept
 	}{
 		"get": {
 			func(c *kube.Cluster) (*unstructured.Unstructured, error) { return c.Get(t.Context(), pods, web) },
@@ -267,7 +267,7 @@ func TestFieldsOfLaterVersionsAreNotLost(t *testing.T) {
 	}
 }
 
-// ofPods are the requests for Pods: their methods, and what they accept.
+// ofPods are the requests for Pods: their methods, and the content types that they accept.
 func (s *server) ofPods() (requests []string) {
 	for _, r := range s.requests {
 		if strings.Contains(r.URL.Path, "/pods") {

@@ -9,9 +9,9 @@ import (
 
 // splitTransport sends writes over HTTP/1.1, with one connection for each write under way, and
 // everything else as the configuration says. That is usually HTTP/2, whose pings detect a dead
-// connection of a watch. A player sends many small writes: on one HTTP/2 connection, writes and
-// watch events wait for each other, and its frames cost a tenth of the server's rate. See
-// internal/dev/e2e/cluster.
+// connection of a watch. A player sends many small writes. On one HTTP/2 connection, writes and
+// watch events would wait for each other, and the frames would cost a tenth of the server's rate.
+// See internal/dev/e2e/cluster.
 type splitTransport struct{ reads, writes http.RoundTripper }
 
 // RoundTrip sends a request.

@@ -1,29 +1,31 @@
-// Package lab is the map of the module: a Kubernetes in memory. The core of stagecraft decides about
-// objects and plays Stages on them without knowing what the built-in kinds of Kubernetes mean; the
-// packages here know it. This package holds no code.
+// Package lab is the map of the module: a Kubernetes in memory. The core of stagecraft decides
+// about objects and plays Stages on them. It does not know the meaning of Kubernetes' built-in
+// kinds; the packages of this module do. This package has no code.
 //
 // # Test with a cluster
 //
 //   - [github.com/stagecraft-go/stagecraft/stage/lab/labtest]: a cluster in a test, with nodes,
 //     controllers and kubelets, in virtual time
-//   - [github.com/stagecraft-go/stagecraft/stage/lab/hunt]: finds the crash, the lag or the lost answer
-//     that breaks a controller
+//   - [github.com/stagecraft-go/stagecraft/stage/lab/hunt]: finds a crash, a late watch or a lost
+//     answer that breaks a controller
 //   - [github.com/stagecraft-go/stagecraft/stage/lab/apiserver]: the cluster behind the HTTP API of
-//     kube-apiserver, for any client; below it hunting, for whole managers
+//     kube-apiserver, for any client; its package hunting hunts in whole managers
 //   - [github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime] and
-//     [github.com/stagecraft-go/stagecraft/stage/lab/gomega]: a client of controller-runtime, and matchers
+//     [github.com/stagecraft-go/stagecraft/stage/lab/gomega]: a client for controller-runtime, and
+//     matchers for Gomega
 //
 // # What objects mean
 //
 //   - [github.com/stagecraft-go/stagecraft/stage/lab/defaults] and
-//     [github.com/stagecraft-go/stagecraft/stage/lab/validation]: what kube-apiserver fills in and refuses
-//     in objects of built-in kinds
+//     [github.com/stagecraft-go/stagecraft/stage/lab/validation]: what kube-apiserver fills in and
+//     refuses in objects of built-in kinds
 //   - [github.com/stagecraft-go/stagecraft/stage/lab/definitions]: the same for the kinds of
 //     CustomResourceDefinitions; [github.com/stagecraft-go/stagecraft/stage/lab/definitions/validity] checks
 //     the definitions themselves
-//   - [github.com/stagecraft-go/stagecraft/stage/lab/controllers]: the controllers of Kubernetes; below it
-//     workloads, batch, autoscaling, scheduling, nodes, volumes, services, disruption, quota, admission,
-//     resources, kubelet, which does what Pods say, and features, which reports what is not modelled
+//   - [github.com/stagecraft-go/stagecraft/stage/lab/controllers]: the controllers of Kubernetes.
+//     The packages below it are workloads, batch, autoscaling, scheduling, nodes, volumes,
+//     services, disruption, quota, admission, resources, kubelet, which runs Pods, and features,
+//     which reports fields that are not modelled
 //
 // # Study in virtual time
 //
@@ -35,10 +37,9 @@
 //     and assertions about metrics
 //   - [github.com/stagecraft-go/stagecraft/stage/lab/sweep],
 //     [github.com/stagecraft-go/stagecraft/stage/lab/statistics] and
-//     [github.com/stagecraft-go/stagecraft/stage/lab/progress]: many parameters and seeds, how far to trust
-//     the result, and a line on the terminal
-//   - [github.com/stagecraft-go/stagecraft/stage/lab/fit]: delays of Stages from durations that were
-//     observed
+//     [github.com/stagecraft-go/stagecraft/stage/lab/progress]: runs with many parameters and
+//     seeds, confidence intervals of the results, and a progress line on the terminal
+//   - [github.com/stagecraft-go/stagecraft/stage/lab/fit]: delays of Stages from observed durations
 //
 // # Compatibility
 //

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// alwaysFails finds expressions that fail whatever the object is, such as jq that assigns to a
-// function, as .status.conditions.[type="Ready"] does, where a comparison is meant.
+// alwaysFails finds expressions that fail on every object. An example is jq that assigns to a
+// function instead of comparing: .status.conditions.[type="Ready"].
 func alwaysFails(s *checkedStage) []fault {
 	var faults []fault
 	for _, r := range s.requirements {
@@ -36,7 +36,8 @@ func alwaysFails(s *checkedStage) []fault {
 	return faults
 }
 
-// listFields are lists of all kinds, and of Pods. The conditions are those of built-in kinds.
+// listFields are lists of all kinds, and of Pods. The conditions are the conditions of built-in
+// kinds.
 var (
 	listFields = strings.Fields(`metadata.ownerReferences metadata.finalizers metadata.managedFields status.conditions`)
 	podLists   = strings.Fields(`spec.containers spec.initContainers spec.ephemeralContainers spec.volumes spec.tolerations spec.readinessGates
@@ -78,7 +79,7 @@ func (e expression) consequence() string {
 	}
 }
 
-// assignedIn is the name of a function that jq assigns to; "" if there is none.
+// assignedIn returns the name of a function that jq assigns to; "" without an assignment.
 func assignedIn(e expression) string {
 	if e.cel {
 		return ""
@@ -90,8 +91,8 @@ func assignedIn(e expression) string {
 	return assignedFunction(q)
 }
 
-// assignedFunction is the name of a function without arguments that a program assigns to; "" if
-// there is none.
+// assignedFunction returns the name of a function without arguments that a program assigns to; ""
+// without such an assignment.
 func assignedFunction(q *gojq.Query) string {
 	if q == nil {
 		return ""

@@ -14,8 +14,8 @@ import (
 
 const corpus = "../../../shared/conformance/stage"
 
-// meant are the correct findings in the Stage sets of the corpus: labels with a hyphen, and
-// mistakes that two of our sets contain on purpose.
+// meant has the correct findings in the Stage sets of the corpus: labels with a hyphen, and
+// intentional mistakes in two of our sets.
 var meant = map[string][]string{
 	"wild-perf-tests":  {"job-complete-short subtraction", "job-complete-long subtraction"},
 	"kwok-volume-fast": {"pvc-delete unchecked-target"}, // the author of a claim chooses spec.volumeName

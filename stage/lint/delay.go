@@ -14,7 +14,7 @@ import (
 
 func jitterBelow(s *checkedStage) []fault {
 	d := parts.DescribeDelay(s.spec.Delay)
-	_, extended := s.stage.Annotations[delay.ExtensionAnnotation] // then the jitter is added, or does not count
+	_, extended := s.stage.Annotations[delay.ExtensionAnnotation] // with an extension the jitter is added, or does not count
 	if extended || !d.Shortened {
 		return nil
 	}
@@ -23,8 +23,7 @@ func jitterBelow(s *checkedStage) []fault {
 		d.Min.Milliseconds(), d.Duration.Milliseconds())}
 }
 
-// shortestDelay is the shortest delay that anybody means. A smaller number of nanoseconds is a
-// mistake.
+// shortestDelay is the shortest plausible delay. A smaller number of nanoseconds is a mistake.
 const shortestDelay = time.Millisecond
 
 func numericDuration(s *checkedStage) []fault {
@@ -63,7 +62,7 @@ func (s *checkedStage) numericFault(e expression) (message, advice string) {
 	return "", ""
 }
 
-// observedValue is what the expression of a delay returned on a probe; nil if nothing.
+// observedValue returns the result of the expression of a delay on a probe; nil without a result.
 func (s *checkedStage) observedValue(e expression) any {
 	for _, v := range s.playable() {
 		for _, r := range v.Delay.Parts {

@@ -12,7 +12,7 @@ func (s *checkedStage) patchesByExtension() bool {
 	return s.stage.Annotations[stage.PatchesExtension] != ""
 }
 
-// conditionStatus finds conditions without a status in what a Stage with the extension writes on
+// conditionStatus finds conditions without a status in the effects of a Stage with the extension on
 // probes.
 func conditionStatus(s *checkedStage) []fault {
 	if !s.patchesByExtension() {

@@ -9,10 +9,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// finishedPhases are those that a Pod never leaves.
+// finishedPhases are the phases that a Pod never leaves.
 var finishedPhases = []string{"Succeeded", "Failed"}
 
-// finishedPod finds a Stage that selects finished Pods and has them run again.
+// finishedPod finds a Stage that selects finished Pods and makes them run again.
 func finishedPod(s *checkedStage) []fault {
 	if s.kind != (schema.GroupVersionKind{Version: "v1", Kind: "Pod"}) {
 		return nil

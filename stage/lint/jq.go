@@ -7,8 +7,8 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// A subtraction is a difference that was probably meant as a name with a hyphen, such as a label
-// key.
+// A subtraction is a difference that its author probably intended as a name with a hyphen, such as
+// a label key.
 type subtraction struct {
 	left, name string // .metadata.labels.job and type
 	offset     int    // of the hyphen

@@ -68,8 +68,8 @@ var knownFields = map[schema.GroupKind]fieldTable{
 type fieldTable struct{ spec, status string }
 
 // checkFields looks for an unknown field at the beginning of a path. It returns the length of the
-// path up to and including that field, and the field that is probably meant. It is false if no
-// field is wrong, or if that is not certain.
+// path up to and including the field, and the field that the author probably intended. It is false
+// if no field is wrong, or if that is not certain.
 func checkFields(kind schema.GroupVersionKind, fields []string) (n int, meant string, wrong bool) {
 	if len(fields) == 0 {
 		return 0, "", false

@@ -1,10 +1,11 @@
 // Package lint finds mistakes in Stages that compile: selectors that never match, Stages that can
-// never be chosen or that repeat for ever, and templates whose output YAML reads as another type.
+// never be chosen or that repeat without end, and templates whose output YAML reads as another
+// type.
 //
 // # Terminology
 //
 // A [Rule] is one kind of mistake. A [Finding] is one place where a rule applies. A probe is an
-// object that lint builds in order to test Stages: an object as users create it, changed until it
+// object that lint builds to test Stages. It is an object as users create it, changed so that it
 // matches a selector.
 //
 // # Usage
@@ -18,16 +19,16 @@
 // # Semantics
 //
 // Check treats all sources as one set, as [stage.Compile] does. It does not report what Compile
-// reports; extensions count as if stage.Options allowed them. Rules that need a compiled Stage skip a Stage that does not compile; the other rules
-// check as much of it as can be read.
+// reports; extensions count as if stage.Options allowed them. Rules that need a compiled Stage skip
+// a Stage that does not compile. The other rules check the parts of it that can be read.
 //
 // The work for a Stage is limited, and a rule reports its first 100 findings in a Stage.
 //
 // Where possible, a rule runs the compiled Stages on probes instead of guessing from their text. A
-// rule that is not certain reports nothing: lint may miss a mistake, but what it reports is true.
-// Only [Overlap], [ActsAs] and [WritesOthers] are informational, because they may be intended. Rules
-// about fields and values know the kinds that are built into Kubernetes; of other kinds they know
-// the metadata.
+// rule that is not certain reports nothing: lint can miss a mistake, but its findings are true.
+// Only [Overlap], [ActsAs] and [WritesOthers] are informational, because they may be intended.
+// Rules about fields and values know the built-in kinds of Kubernetes. They know only the metadata
+// of other kinds.
 //
 // # Determinism
 //
@@ -70,7 +71,7 @@ const (
 	// AlwaysFails is an expression that fails on every object, such as jq that assigns where it should
 	// compare.
 	AlwaysFails Rule = "always-fails"
-	// FinishedPod is a Stage that has Pods run which have Succeeded or Failed.
+	// FinishedPod is a Stage that makes Pods run again after they have Succeeded or Failed.
 	FinishedPod Rule = "finished-pod"
 	// ReadsTime is a selector that reads the current time, although selectors are evaluated only
 	// when the object changes.
@@ -81,8 +82,7 @@ const (
 	// Overlap is two Stages without weights that can match the same object, so that one of them is
 	// chosen at random. It is informational.
 	Overlap Rule = "overlap"
-	// Livelock is one Stage, or several that follow one another, that repeat for ever without any
-	// delay.
+	// Livelock is one Stage, or a sequence of Stages, that repeats without end and without a delay.
 	Livelock Rule = "livelock"
 	// TimeLoop is a Livelock that the current time in a template causes: without the time, the
 	// second patch would change nothing.
@@ -96,8 +96,8 @@ const (
 	// NumericDuration is a delay given as a number: numbers from jq are ignored, numbers from CEL
 	// are nanoseconds.
 	NumericDuration Rule = "numeric-duration"
-	// IgnoredNext is a part of spec.next that is not in spec.steps too. If there are steps, next is
-	// ignored.
+	// IgnoredNext is a part of spec.next that spec.steps does not have. A Stage with steps ignores
+	// next.
 	IgnoredNext Rule = "ignored-next"
 	// RootlessStatus is a patch of the status subresource that does not change the status, usually
 	// because root: status is missing.
@@ -108,27 +108,29 @@ const (
 	// ConditionStatus is a condition that an extension adds without a status, which the API server
 	// refuses for built-in kinds and most others.
 	ConditionStatus Rule = "condition-status"
-	// Unquoted is a value or key in a template that is meant as text but that YAML reads as a
+	// Unquoted is a value or key in a template that is meant as text. However, YAML reads it as a
 	// number, a boolean or null.
 	Unquoted Rule = "unquoted"
 	// NoValue is a template that writes <no value>, which stands for a missing field, on objects that
 	// the Stage matches.
 	NoValue Rule = "no-value"
-	// Unrendered is an action such as {{ .Release.Name }} that a chart should have rendered: in a
-	// field that is no template, in what a template writes, or one that reads what only charts have.
+	// Unrendered is an action such as {{ .Release.Name }} that a chart should have rendered. It is
+	// in a field that is not a template, in the output of a template, or it reads a value that only
+	// charts have.
 	Unrendered Rule = "unrendered"
-	// UncheckedTarget is an apply of an object whose name or namespace the author of this one
-	// chooses, and of which the selector does not require that it belongs to this one.
+	// UncheckedTarget is an apply of another object whose name or namespace the author of the
+	// played object chooses. The selector does not require that the other object belongs to the
+	// played object.
 	UncheckedTarget Rule = "unchecked-target"
 	// ActsAs is a Stage that impersonates a user. It is informational: a player of Stages from a
 	// cluster refuses it, unless [stage.Allow] lists the user.
 	ActsAs Rule = "acts-as"
-	// WritesOthers is a Stage that applies an object, which may be any that the player may write. It
-	// is informational: a player of Stages from a cluster refuses it, unless [stage.Allow] lists it.
+	// WritesOthers is a Stage that applies another object. It is informational: a player of Stages
+	// from a cluster refuses it, unless [stage.Allow] lists the object.
 	WritesOthers Rule = "writes-others"
 )
 
-// Informational reports whether a finding of the rule may be intended.
+// Informational reports whether a finding of the rule can be intended.
 func (r Rule) Informational() bool { return r == Overlap || r == ActsAs || r == WritesOthers }
 
 // A Finding is one place in a Stage where a rule applies. It is plain data.
@@ -179,7 +181,7 @@ type fault struct {
 	message, advice string
 }
 
-// maxFaults is how many faults one rule reports of a Stage.
+// maxFaults is the largest number of faults that one rule reports for a Stage.
 const maxFaults = 100
 
 // firstFaults are the first of many faults; the last of them says that there are more.

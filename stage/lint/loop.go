@@ -73,8 +73,8 @@ func (s *checkedStage) timeUse() fault {
 }
 
 // immediateCycle follows the Stages that must be played at once, starting from the probes of this
-// Stage. It returns the names of those that lead back to it, if this Stage is the first of them in
-// the sources.
+// Stage. It returns the names of the Stages that lead back to this Stage, if this Stage is the
+// first of them in the sources.
 func (s *checkedStage) immediateCycle() []string {
 	for _, l := range s.probeResults() {
 		if names := s.cycleFrom(l); names != nil {
@@ -109,8 +109,8 @@ func (s *checkedStage) cycleFrom(l *probeResult) []string {
 	return nil
 }
 
-// certainNext is the Stage that will certainly be played at once on the probe and change it; nil if
-// there is none.
+// certainNext returns the Stage that will certainly be played at once on the probe and change it;
+// nil without such a Stage.
 func (l *probeResult) certainNext() (*checkedStage, stage.StageExplanation) {
 	v := l.matching[l.certain]
 	if after := v.DryRun.After; after == nil || v.DryRun.Idle || !l.certain.hasFieldsRead(after.Object) {

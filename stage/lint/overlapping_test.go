@@ -80,7 +80,7 @@ func BenchmarkOverlapping(b *testing.B) {
 	}
 }
 
-// TestOverlappingStagesAreLinearWork counts what is allocated: for twice as many Stages that overlap
+// TestOverlappingStagesAreLinearWork counts allocations: for twice as many Stages that overlap
 // about twice as much, where the work was the square or worse.
 func TestOverlappingStagesAreLinearWork(t *testing.T) {
 	if race.On {

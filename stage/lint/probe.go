@@ -20,7 +20,7 @@ var now = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
 // evaluation that exceeds the limits.
 var compileOptions = stage.Options{Lenient: true, Extensions: true, JQSteps: 20_000, TemplateSteps: 100_000}
 
-// A kindGroup is the Stages for one kind, with what they do to probes.
+// A kindGroup is the Stages for one kind, with their effects on probes.
 type kindGroup struct {
 	kind         schema.GroupVersionKind
 	stages       []*checkedStage
@@ -28,32 +28,32 @@ type kindGroup struct {
 
 	probed bool
 	index  *stageIndex // of the Stages that compile
-	budget int         // how many pairs of an object and a Stage may still be explained
+	budget int         // the remaining number of pairs of an object and a Stage that are explained
 	// by the JSON of the object
 	results map[string]*probeResult
 	// the errors of expressions, without their paths, that fail on a probe; see failsAlways
 	failures  map[expression]string
-	evaluated int // how many objects were evaluated for them
+	evaluated int // the number of objects that were evaluated for them
 }
 
-// A probeResult is what the Stages do to one object.
+// A probeResult has the effects of the Stages on one object.
 type probeResult struct {
 	obj *unstructured.Unstructured
 	// the status was written by Stages, starting from a new object; it was not invented
 	natural    bool
 	matching   map[*checkedStage]stage.StageExplanation // only the Stages that match
 	stages     []*checkedStage                          // those, in order
-	unweighted []*checkedStage                          // those of them without a weight, in order
+	unweighted []*checkedStage                          // the matching Stages without a weight, in order
 	certain    *checkedStage                            // the Stage that is certainly played at once
 }
 
-// leastBudget is how many pairs of an object and a Stage are explained in each of the two rounds of
-// probing, or 2 for each Stage if that is more. Where all of n Stages match the same objects, and
-// each makes another object of them, there would be n² to explain.
+// leastBudget is the number of pairs of an object and a Stage that are explained in each of the two
+// rounds of probing. With many Stages the number is 2 for each Stage. Without a budget there could
+// be n² pairs: if n Stages match the same objects, and each results in another object.
 const leastBudget = 10_000
 
-// probe evaluates the Stages, once, on objects that match the selectors and on what the effects
-// make of those objects.
+// probe evaluates the Stages once, on objects that match the selectors and on these objects after
+// the effects.
 func (p *kindGroup) probe() {
 	if p.probed {
 		return
@@ -68,8 +68,8 @@ func (p *kindGroup) probe() {
 	p.budget = max(leastBudget, 2*len(compiled))
 }
 
-// probeAll evaluates all Stages on their probes, and then on what effects make of them. The number
-// of evaluations is limited, because Stages can repeat for ever.
+// probeAll evaluates all Stages on their probes, and then on the results of their effects. The
+// number of evaluations is limited, because Stages can repeat without end.
 func (p *kindGroup) probeAll(compiled []*checkedStage, natural bool) {
 	probes := 3 * len(newObjects(p.kind)) * len(compiled)
 	limit := len(p.results) + 2*probes + 50
@@ -84,8 +84,8 @@ func (p *kindGroup) probeAll(compiled []*checkedStage, natural bool) {
 	}
 }
 
-// visit evaluates the Stages on an object, and returns what their effects make of it. It returns
-// nothing for an object that was met before.
+// visit evaluates the Stages on an object, and returns the results of their effects. It returns
+// nothing for an object that it has seen before.
 func (p *kindGroup) visit(obj *unstructured.Unstructured, natural bool) (after []*unstructured.Unstructured) {
 	l, known := p.resultFor(obj)
 	if known {
@@ -129,8 +129,8 @@ func (p *kindGroup) resultFor(obj *unstructured.Unstructured) (l *probeResult, k
 	return l, false
 }
 
-// weigh corrects the probabilities, which were those of each Stage alone, as stage.Candidate
-// describes them.
+// weigh corrects the probabilities as stage.Candidate describes them. Before, each Stage was
+// evaluated alone.
 func (l *probeResult) weigh() {
 	given, sum := 0, int64(0)
 	for _, v := range l.matching {

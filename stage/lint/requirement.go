@@ -44,7 +44,7 @@ func requirementOf(w parts.WrittenRequirement) (requirement, bool) {
 	return r, ok && w.Source.Path != "" && slices.Contains(operators, w.Operator)
 }
 
-// operators are the ones that compile.
+// operators are the valid operators.
 var operators = []v1alpha1.SelectorOperator{v1alpha1.SelectorOpIn, v1alpha1.SelectorOpNotIn, v1alpha1.SelectorOpExists, v1alpha1.SelectorOpDoesNotExist}
 
 // implies reports whether every object that meets r meets other.

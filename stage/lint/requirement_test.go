@@ -39,8 +39,8 @@ func every(operator v1alpha1.SelectorOperator, values ...string) (list []v1alpha
 	return list
 }
 
-// TestImpliesAndExcludesAreSound compares what implies and excludes conclude from two requirements
-// with what the compiled selectors return for all objects.
+// TestImpliesAndExcludesAreSound compares the results of implies and excludes for two requirements
+// with the results of the compiled selectors on all objects.
 func TestImpliesAndExcludesAreSound(t *testing.T) {
 	expressions := append(every(v1alpha1.SelectorOpExists), every(v1alpha1.SelectorOpDoesNotExist)...)
 	for _, values := range [][]string{{"p"}, {"q"}, {"p", "q"}, {"q", "r"}} {

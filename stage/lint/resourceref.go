@@ -39,9 +39,9 @@ func unknownKind(s *checkedStage) []fault {
 	return []fault{fieldFault("spec.resourceRef", advice, "%s has no kind %s, so the stage matches no object", group, s.kind.Kind)}
 }
 
-// likelyKind returns the built-in kind that a Stage probably means. Nobody adds kinds to the core
-// group, so there a known kind of any group is meant; in another group, or with only the group's
-// name, it is a kind of that group.
+// likelyKind returns the built-in kind that a Stage probably means. Projects do not add kinds to
+// the core group, so an unknown kind of the core group means a known kind of any group. An unknown
+// kind of another group, or with only the name of a group, means a kind of that group.
 func likelyKind(k schema.GroupVersionKind) (apiVersion, kind string) {
 	for _, b := range builtins {
 		group, _, _ := strings.Cut(b.apiVersion, "/")

@@ -13,7 +13,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// A checkedStage is one Stage with what the rules need to know about it.
+// A checkedStage is one Stage with the data that the rules need.
 type checkedStage struct {
 	source stage.Source
 	index  int // in the source
@@ -120,8 +120,7 @@ func expressionsOf(s *v1alpha1.StageSpec, selector []parts.WrittenRequirement, w
 	return list
 }
 
-// templatesOf lists the templates that are used: those of steps, or those of next if there are no
-// steps.
+// templatesOf lists the templates that are used: the templates of steps, or of next without steps.
 func templatesOf(s *v1alpha1.StageSpec) []template {
 	var list []template
 	add := func(path string, step v1alpha1.StageStep) {

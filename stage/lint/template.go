@@ -16,11 +16,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// maxRendered is how many bytes of templates are rendered for one Stage, each time anew: a template
-// of many fields would be rendered for each of them.
+// maxRendered is the largest number of bytes of templates that are rendered for one Stage. Each
+// rendering counts, because a template of many fields is rendered for each of them.
 const maxRendered = 4 << 20
 
-// leastRendered counts for the rest of the work, whatever the size of a template.
+// leastRendered is the least number of bytes that a rendering counts, for its other work.
 const leastRendered = 256
 
 // rendered returns the effect of one template on an object; nil if the template fails or sends
@@ -65,8 +65,8 @@ func (s *checkedStage) templateSet(t template) *stage.Set {
 	return set
 }
 
-// templateObjects are the objects that a template is rendered with: those that the Stage matches,
-// or else new ones.
+// templateObjects are the objects that a template is rendered with: the objects that the Stage
+// matches, or else new objects.
 func (s *checkedStage) templateObjects() []*unstructured.Unstructured {
 	var list []*unstructured.Unstructured
 	for _, l := range s.probeResults() {
@@ -89,7 +89,7 @@ func rootlessStatus(s *checkedStage) []fault {
 	return faults
 }
 
-// missesStatus reports whether a template sends patches of which none changes the status.
+// missesStatus reports whether a template sends patches, and no patch changes the status.
 func (s *checkedStage) missesStatus(t template) bool {
 	sent := false
 	for _, obj := range s.templateObjects() {
@@ -306,8 +306,8 @@ func (t template) offsetOf(key string) int {
 }
 
 // withText returns a copy of obj with a text in the fields that the template reads and obj lacks,
-// for fields whose text users choose: spec, labels and annotations. It is obj itself if there are
-// none.
+// for fields whose text users choose: spec, labels and annotations. It returns obj itself without
+// such fields.
 func (t template) withText(obj *unstructured.Unstructured, value string) *unstructured.Unstructured {
 	given := obj
 	for _, r := range t.fieldsRead() {

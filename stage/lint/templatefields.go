@@ -25,7 +25,7 @@ func (t template) fieldsRead() []fieldRead {
 	return r.found
 }
 
-// maxTried is how many of the fields that a template reads are tried one by one.
+// maxTried is the largest number of fields of a template that are tried one by one.
 const maxTried = 50
 
 // fieldsTried are the first fields that a template reads.
@@ -35,7 +35,7 @@ func (t template) fieldsTried() []fieldRead {
 }
 
 // hasFieldsRead reports whether obj has all fields that the templates of the Stage read, so that
-// rendering it shows what the templates do.
+// rendering it shows their effects.
 func (s *checkedStage) hasFieldsRead(obj map[string]any) bool {
 	for _, t := range s.templates {
 		for _, r := range t.fieldsRead() {

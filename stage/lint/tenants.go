@@ -12,8 +12,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// uncheckedTarget finds templates that apply an object whose name or namespace the author of this
-// one chooses, while the Stage still matches: it may be somebody else's.
+// uncheckedTarget finds templates that apply another object whose name or namespace the author of
+// the played object chooses, while the Stage still matches. The other object can belong to another
+// user.
 func uncheckedTarget(s *checkedStage) []fault {
 	var faults []fault
 	for _, t := range s.templates {
@@ -67,8 +68,9 @@ func hasKey[K comparable, V any](m map[K]V, k K) bool {
 	return ok
 }
 
-// withChosen returns a copy of obj with a text in a field that users choose: one of spec, an
-// annotation or a label. It is nil for other fields, and for those that hold something else.
+// withChosen returns a copy of obj with a text in a field that users choose: a field of spec, an
+// annotation or a label. It returns nil for other fields, and for fields whose value is not a
+// string.
 func withChosen(r fieldRead, obj *unstructured.Unstructured, value string) *unstructured.Unstructured {
 	names := r.fields()
 	chosen := len(names) > 1 && names[0] == "spec" || len(names) == 3 && names[0] == "metadata" && (names[1] == "labels" || names[1] == "annotations")
@@ -84,8 +86,8 @@ func withChosen(r fieldRead, obj *unstructured.Unstructured, value string) *unst
 // probeField is a field that only a hostile text can have added.
 const probeField = "stagecraftProbe"
 
-// addedFields finds values through which the owner of an object adds fields to what is written:
-// those of annotations, and of the spec of custom resources, which hold any text.
+// addedFields finds values through which the owner of an object can add fields to an effect: values
+// of annotations, and of the spec of custom resources, which can contain any text.
 func (s *checkedStage) addedFields(t template, obj *unstructured.Unstructured) []typeFault {
 	var list []typeFault
 	for _, r := range t.fieldsTried() {
@@ -111,7 +113,7 @@ func writtenFrom(values []scalar) []typeFault {
 	return list
 }
 
-// addsField reports whether a text in a field of the object adds a field to what is written.
+// addsField reports whether a text in a field of the object adds a field to an effect.
 func (s *checkedStage) addsField(t template, r fieldRead, obj *unstructured.Unstructured) bool {
 	const quiet = "x # y"
 	holds := func(text string, found func(scalar) bool) bool {

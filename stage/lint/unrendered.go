@@ -8,14 +8,14 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/position"
 )
 
-// chartFields are what a template of Helm reads, and what no object has at its top.
+// chartFields are the top-level fields that a template of Helm reads, and that no object has.
 var chartFields = []string{"Values", "Release", "Chart", "Capabilities"}
 
 const renderFirst = "render the chart first, with helm template"
 
 // unrendered finds what Helm, or another tool, should have rendered before: templates that read
-// what only a chart has, actions in fields that are no templates, and actions in what a template
-// writes.
+// values of a chart, actions in fields that are not templates, and actions in the output of a
+// template.
 func unrendered(s *checkedStage) []fault {
 	var faults []fault
 	for _, v := range s.plainTexts() {
@@ -57,7 +57,7 @@ func (t template) chartField() string {
 	return ""
 }
 
-// writes returns the first key or text, in what a template writes on a probe, that contains a text.
+// writes returns the first key or string with a text in it, in the output of a template on a probe.
 func (s *checkedStage) writes(t template, text string) (scalar, bool) {
 	for _, obj := range s.templateObjects() {
 		for _, v := range scalars(s.rendered(t, obj)) {

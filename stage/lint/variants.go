@@ -31,8 +31,8 @@ func (s *checkedStage) failsAlways(e expression) string {
 }
 
 // failureOf returns the error that an expression gives on every probe and every variant; "" if it
-// gives none on one of them, or not always the same. An error that differs is about a value, and
-// one about a missing field does not say what a present one would do.
+// gives none on one of them, or not always the same. An error that differs is about a value. An
+// error about a missing field does not tell the result with the field.
 func (s *checkedStage) failureOf(e expression) (message string) {
 	if len(namesIn(e.text))+len(number.FindAllString(e.text, -1)) > maxNames || raises.MatchString(e.text) {
 		return ""
@@ -70,7 +70,8 @@ func (s *checkedStage) failsOnAProbe(e expression) bool {
 	return !seen.Matches || seen.Weight.Text == e.text && seen.Weight.Err != nil || slices.ContainsFunc(seen.Delay.Parts, failing)
 }
 
-// firstExplanation is that of the first probe that the Stage matches, or else of a new object.
+// firstExplanation is the explanation for the first probe that the Stage matches, or else for a new
+// object.
 func (s *checkedStage) firstExplanation() *stage.StageExplanation {
 	if s.first != nil {
 		return s.first
@@ -99,8 +100,8 @@ func typesIn(err error) string {
 	return typedValue.ReplaceAllString(err.Error(), "$1$2")
 }
 
-// alone is a selector with this expression only, as it stands in the Stage. Outside of selectors
-// CEL need not give a bool.
+// alone is a selector with only this expression, as in the Stage. Outside of selectors CEL need not
+// give a bool.
 func (e expression) alone() *v1alpha1.StageSelector {
 	m := v1alpha1.MatchExpression{}
 	switch {
@@ -114,15 +115,16 @@ func (e expression) alone() *v1alpha1.StageSelector {
 	return &v1alpha1.StageSelector{MatchExpressions: []v1alpha1.MatchExpression{m}}
 }
 
-// raises finds jq that may fail on purpose. inconclusive are the errors about missing fields, and
-// about limits.
+// raises matches jq that can fail intentionally. inconclusive matches errors about missing fields
+// and about limits.
 var (
 	raises       = regexp.MustCompile(`\b(error|halt|halt_error)\b`)
 	inconclusive = regexp.MustCompile(`\bnull\b|no such (key|attribute|field)|undeclared|out of bounds|exceeded|limit`)
 )
 
-// Limits of the search for expressions that always fail: how many objects are evaluated for a kind,
-// and the steps of each evaluation. Expressions beyond are taken for good ones.
+// Limits of the search for expressions that always fail: the number of objects that are evaluated
+// for a kind, and the steps of each evaluation. An expression that exceeds them is treated as
+// correct.
 const (
 	maxVariants  = 5_000
 	variantSteps = 2_000
@@ -151,7 +153,7 @@ func textsIn(text string) []string {
 	return texts
 }
 
-// valuesFor are values of each type, and those that the expression may compare with.
+// valuesFor returns values of each type, and the values that the expression might compare with.
 func valuesFor(text string) []any {
 	values := []any{"probe", "7", "1m", "true", "{}", now.Add(time.Hour).Format(time.RFC3339), int64(7), 0.5, true}
 	for _, t := range textsIn(text) {
@@ -165,8 +167,8 @@ func valuesFor(text string) []any {
 	return values
 }
 
-// variants are the probes of the Stage, new objects, and objects in which every name in the
-// expression is a field, of the object and of its parts, with values and lists of each type.
+// variants returns the probes of the Stage, new objects, and generated objects. In a generated
+// object every name in the expression is a field, with values and lists of each type.
 func (s *checkedStage) variants(e expression) iter.Seq[*unstructured.Unstructured] {
 	return func(yield func(*unstructured.Unstructured) bool) {
 		for _, obj := range append(s.templateObjects(), newObjects(s.kind)...) {

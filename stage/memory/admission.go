@@ -8,18 +8,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A Review is the creation, change or deletion of an object that [Hooks]
-// decide about before it is stored. It is valid until the function returns; that of Hooks.Remote,
-// until the function that it returns has returned.
+// A Review is the creation, change or deletion of an object that [Hooks] decide about before it is
+// stored. A Review is valid until the hook returns. The Review passed to Hooks.Remote is valid
+// until the returned function has returned.
 type Review struct {
 	Request
 	Resource schema.GroupResource // plural name of the kind
 	DryRun   bool                 // nothing will be stored
 	Manager  string               // field manager
-	// Old is the object as it is stored, nil if it is new. It must not be changed.
+	// Old is the stored object; nil for a creation. It must not be changed.
 	Old *unstructured.Unstructured
-	// New is the object as it will be stored, nil if it is deleted. Its root and its metadata may be changed; what is
-	// below may be shared with others, so it must be replaced and not changed.
+	// New is the object that will be stored; nil for a deletion. A hook may change its root and its
+	// metadata. Everything below can be shared with other objects, so a hook must replace it and
+	// not change it.
 	New *unstructured.Unstructured
 
 	store     *store
@@ -28,7 +29,7 @@ type Review struct {
 	rehearsed bool // the write is carried out again after a remote call
 }
 
-// reviewOf returns the Review of the current write, which is the same object each time.
+// reviewOf returns the Review of the current write, the same Review each time.
 func (r *request) reviewOf(before, next map[string]any) *Review {
 	v := &r.reviewed
 	*v = Review{Request: r.Request, Resource: r.resource(), DryRun: r.dryRun, Manager: r.manager, store: r.store, ctx: r.ctx}
@@ -42,8 +43,8 @@ func (r *request) reviewOf(before, next map[string]any) *Review {
 	return v
 }
 
-// Context is that of the method of [Cluster] that was called to write; of the garbage collector's and
-// of a loaded file's, context.Background.
+// Context returns the context of the call of [Cluster] that writes. For writes of the garbage
+// collector and of Load it returns context.Background.
 func (v *Review) Context() context.Context {
 	if v.ctx == nil {
 		return context.Background()
@@ -63,9 +64,10 @@ func (v *Review) kept() *Review {
 	return &k
 }
 
-// List returns the objects of a kind in a namespace, or in all if it is "", by namespace and name.
-// They are the stored ones and must not be changed. It is empty for an unknown kind. It must not be
-// called by what Hooks.Remote returns, which reads the cluster itself.
+// List returns the objects of a kind in a namespace, or in all namespaces if namespace is "", by
+// namespace and name. The result is empty for an unknown kind. The objects are the stored objects
+// and must not be changed. A function that Hooks.Remote returns must not call List; it reads the
+// cluster itself.
 func (v *Review) List(kind schema.GroupVersionKind, namespace string) (found []*unstructured.Unstructured) {
 	k := v.store.kinds[kind]
 	if k == nil || len(k.table.records) == 0 {
@@ -77,8 +79,8 @@ func (v *Review) List(kind schema.GroupVersionKind, namespace string) (found []*
 	return found
 }
 
-// Get returns an object, nil if it is not there. It is the stored one and must not be changed. It
-// must not be called by what Hooks.Remote returns, which reads the cluster itself.
+// Get returns the stored object, which must not be changed; nil for a missing object. A function
+// that Hooks.Remote returns must not call Get; it reads the cluster itself.
 func (v *Review) Get(kind schema.GroupVersionKind, name types.NamespacedName) *unstructured.Unstructured {
 	k := v.store.kinds[kind]
 	if k == nil {
@@ -90,8 +92,8 @@ func (v *Review) Get(kind schema.GroupVersionKind, name types.NamespacedName) *u
 	return nil
 }
 
-// PutStatus replaces the status of another object together with the write that is reviewed. It does
-// nothing in a dry run, and if the object is not there. The status must not be changed afterwards.
+// PutStatus replaces the status of another object, together with the reviewed write. It does
+// nothing in a dry run, or without the object. The caller must not change the status afterwards.
 func (v *Review) PutStatus(kind schema.GroupVersionKind, name types.NamespacedName, status map[string]any) {
 	k := v.store.kinds[kind]
 	if k == nil || v.DryRun || v.rehearsed {

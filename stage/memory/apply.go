@@ -42,7 +42,7 @@ func (r *request) apply(body any, o metav1.PatchOptions) (*unstructured.Unstruct
 	return r.replace(old, withMetadata(next))
 }
 
-// answer is an error as the client gets it.
+// answer returns an error in the form that the client gets.
 func answer(err error) error {
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
 		return err

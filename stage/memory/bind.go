@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Bind assigns a Pod to the Node that a Binding names, as the subresource binding of an API server
-// does: in one write with the condition PodScheduled, and with the labels and annotations of the
-// Binding. Its uid and resourceVersion, if any, have to be those of the Pod. The error is a Conflict if
-// the Pod has a Node, scheduling gates, or is being deleted.
+// Bind assigns a Pod to the Node that a Binding names, like the subresource binding of an API
+// server. One write sets the Node, the condition PodScheduled, and the labels and annotations of
+// the Binding. If the Binding has a uid or a resourceVersion, it must equal the Pod's. The error is
+// a Conflict if the Pod has a Node or scheduling gates, or is being deleted.
 func (c *Cluster) Bind(ctx context.Context, pod types.NamespacedName, binding *unstructured.Unstructured, o metav1.CreateOptions) error {
 	r := request{
 		ctx:     ctx,
@@ -54,7 +54,7 @@ func (r *request) bind(binding *unstructured.Unstructured) (*unstructured.Unstru
 	return r.replace(old, next)
 }
 
-// addTo adds members to a map in metadata, which is copied.
+// addTo adds members to a copy of a map in metadata.
 func addTo(metadata map[string]any, field string, members map[string]any) {
 	if len(members) == 0 {
 		return
@@ -88,7 +88,7 @@ func (r *request) checkBinding(pod, binding *unstructured.Unstructured) error {
 	return nil
 }
 
-// scheduled is the status of a Pod that has a Node.
+// scheduled returns the status of a Pod that has a Node.
 func (r *request) scheduled(pod map[string]any) map[string]any {
 	status, _ := object.Map(pod, "status")
 	list, _ := object.Slice(status, "conditions")

@@ -11,8 +11,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// TestBindIsOneWrite holds that a binding assigns the Node and says so in one version of the Pod, which
-// nobody becomes the owner of, and that it is refused as by an API server.
+// TestBindIsOneWrite checks that a binding assigns the Node and sets the condition in one version
+// of the Pod, without a manager in managedFields, and that the cluster refuses the same bindings as
+// an API server.
 func TestBindIsOneWrite(t *testing.T) {
 	c := memory.New(memory.Options{})
 	c.TrackFields()

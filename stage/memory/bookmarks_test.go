@@ -13,8 +13,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// TestBookmarksComeEachMinute holds that a watch learns which version it has seen, also if only
-// objects of other kinds have changed, and that one that does not ask for it does not.
+// TestBookmarksComeEachMinute checks that a watch learns which version it has seen, also if only
+// objects of other kinds have changed. A watch without AllowWatchBookmarks gets no bookmark.
 func TestBookmarksComeEachMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := memory.New(memory.Options{})

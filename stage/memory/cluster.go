@@ -21,29 +21,29 @@ import (
 
 // Options of a [Cluster]. The zero value is the default.
 type Options struct {
-	Seed              uint64           // uids and generated names are drawn from it
+	Seed              uint64           // decides uids and generated names
 	Now               func() time.Time // default: time.Now; called with the cluster locked
-	Kinds             []Kind           // beside the built-in ones
-	History           int              // how many events of each resource are kept, so that a watch can begin at an earlier version; default: 10,000
+	Kinds             []Kind           // in addition to the built-in kinds
+	History           int              // the number of events kept for each resource, so that a watch can begin at an earlier version; default: 10,000
 	RequireNamespaces bool             // creating an object in a namespace that does not exist is an error
-	RequireOwners     bool             // an object whose owner was never there is deleted, as one whose owner is gone
-	LateCollection    bool             // garbage is collected by calls of Cluster.Collect; default: within the write that calls for it
-	Trace             func(Request)    // called after every write, by the goroutine that wrote; nil: off
+	RequireOwners     bool             // an object whose owner never existed is deleted, like an object whose owner is gone
+	LateCollection    bool             // garbage is collected by calls of Cluster.Collect; default: within the write that causes it
+	Trace             func(Request)    // called after every write, on the goroutine that wrote; nil: off
 
-	packFrom int // if a resource has more objects than this, those not written for long are packed; default: 131,072
+	packFrom int // if a resource has more objects than this, idle objects are packed, see slot; default: 131,072
 }
 
 // Request describes a write to [Options.Trace].
 type Request struct {
 	Time        time.Time
-	User        string // who sent it; see [Cluster.Impersonate]
+	User        string // the user who sent it; see [Cluster.Impersonate]
 	Verb        string // create, update, patch, apply or delete
 	Kind        schema.GroupVersionKind
 	Name        types.NamespacedName
 	Subresource string
 	Err         error // nil: it succeeded
-	// Warning says what the cluster does not do for the object that was written, "" for nothing. A
-	// CustomResourceDefinition that has a schema gets one, once, if no hooks of the cluster use
+	// Warning says what the cluster does not do for the written object; "" without a warning. A
+	// CustomResourceDefinition with a schema gets one warning if no hooks of the cluster use
 	// schemas, see [Hooks.Schemas].
 	Warning string
 }
@@ -75,32 +75,32 @@ func (c *Cluster) Impersonate(user string) *Cluster {
 	return &Cluster{store: c.store, user: user, shared: c.shared}
 }
 
-// Shared returns a handle on the same cluster whose results, watch events included, are the stored
-// objects themselves. They cost nothing and must not be changed. A stored object never changes; a
-// write stores a new object. If a resource has more than 131,072 objects, those that
-// nobody has written during the last [Options.History] events are packed, and unpacked when they
-// are read.
+// Shared returns a handle on the same cluster. Its results and watch events are the stored objects
+// themselves, without a copy, so they must not be changed. A stored object never changes; a write
+// stores a new object. If a resource has more than 131,072 objects, the cluster packs each object
+// without a write during the last [Options.History] events: it encodes the object as a string, and
+// decodes it when the object is read.
 func (c *Cluster) Shared() *Cluster {
 	return &Cluster{store: c.store, user: c.user, shared: true}
 }
 
-// TrackFields gives managedFields to all objects that are created from now on, whoever creates them,
-// as an API server does. Otherwise objects have them from their first server-side apply on. It cannot
-// be taken back.
+// TrackFields gives managedFields to every object that any handle creates from now on, as an API
+// server does. Without TrackFields an object has managedFields from its first server-side apply on.
+// TrackFields cannot be undone.
 func (c *Cluster) TrackFields() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tracks = true
 }
 
-// Now returns the time of the cluster's clock, as objects that are created now have it.
+// Now returns the time of the cluster's clock, the same that objects created now get.
 func (c *Cluster) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now()
 }
 
-// result is what a handle returns for a stored object.
+// result returns what this handle returns for a stored object.
 func (c *Cluster) result(k *kind, obj *unstructured.Unstructured) *unstructured.Unstructured {
 	if obj == nil {
 		return nil
@@ -112,8 +112,8 @@ func (c *Cluster) result(k *kind, obj *unstructured.Unstructured) *unstructured.
 	return &unstructured.Unstructured{Object: object.CopyMap(obj.Object)}
 }
 
-// asVersion returns an object in the requested version. As for custom resources without a
-// conversion webhook, only apiVersion changes.
+// asVersion returns an object in the requested version. Only apiVersion changes, as for custom
+// resources without a conversion webhook.
 func (k *kind) asVersion(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	if k.table.apiVersion == k.apiVersion || obj.Object["apiVersion"] == k.apiVersion {
 		return obj
@@ -123,7 +123,7 @@ func (k *kind) asVersion(obj *unstructured.Unstructured) *unstructured.Unstructu
 	return &unstructured.Unstructured{Object: other}
 }
 
-// Get returns one object. The namespace is ignored for a kind that has none.
+// Get returns one object. It ignores the namespace for a cluster-scoped kind.
 func (c *Cluster) Get(_ context.Context, gvk schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error) {
 	c.expireBeforeRead(gvk)
 	c.mu.RLock()
@@ -140,7 +140,7 @@ func (c *Cluster) Get(_ context.Context, gvk schema.GroupVersionKind, name types
 	return c.result(k, obj), err
 }
 
-// All returns all objects, each in one version: by resource, namespace and name.
+// All returns all objects by resource, namespace and name, each in one version.
 func (c *Cluster) All() iter.Seq[*unstructured.Unstructured] {
 	return func(yield func(*unstructured.Unstructured) bool) {
 		for _, obj := range c.stored() {
@@ -174,8 +174,8 @@ func (c *Cluster) stored() (objs []*unstructured.Unstructured) {
 	return objs
 }
 
-// unpacked returns the object of a record for a reader. Unpacking changes the record, so that it
-// takes the lock for writing.
+// unpacked returns the object of a record for a reader. It takes the lock for writing, because
+// unpacking changes the record.
 func (c *Cluster) unpacked(r *record) *unstructured.Unstructured {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -201,13 +201,12 @@ func (k *kind) key(name types.NamespacedName) types.NamespacedName {
 	return name
 }
 
-// List returns the objects of a kind that match o's selectors, by namespace and name,
-// in a namespace or in all if it is "". A watch from the list's resourceVersion misses
-// nothing.
+// List returns the objects of a kind that match o's selectors, by namespace and name. An empty
+// namespace means all namespaces. A watch from the list's resourceVersion misses no event.
 //
-// With o.Limit the list is returned in pages, all of the state at the first page; o.Continue asks
-// for the next one. The sixteen latest lists are kept for that; asking for a page of an older one
-// is Expired (410).
+// With o.Limit the list comes in pages. All pages show the state at the time of the first page;
+// o.Continue requests the next page. The cluster keeps the sixteen latest lists. A request for a
+// page of an older list is Expired (410).
 func (c *Cluster) List(_ context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	c.expireBeforeRead(gvk)
 	c.mu.Lock()
@@ -248,7 +247,7 @@ func (s *store) page(gvk schema.GroupVersionKind, namespace string, o metav1.Lis
 type page struct {
 	version uint64
 	objects []*unstructured.Unstructured
-	token   string // asks for the next page; "" for none
+	token   string // continue token of the next page; "" without one
 	left    int    // objects in further pages
 }
 
@@ -261,7 +260,7 @@ func (p page) header(k *kind) map[string]any {
 	return map[string]any{"apiVersion": k.GroupVersion().String(), "kind": k.Kind.Kind + "List", "metadata": metadata}
 }
 
-// pages holds the lists that are being read page by page.
+// pages has the lists that clients read page by page.
 type pages struct {
 	lists [16]page
 	count uint64

@@ -7,23 +7,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// A Consultation is what [Cluster.Consult] asks about: a request for a subresource that has an object of
-// its own, such as a Scale, a Binding or an Eviction.
+// A Consultation is the request that [Cluster.Consult] passes to hooks. It is for a subresource
+// with a separate object, such as a Scale, a Binding or an Eviction.
 type Consultation struct {
-	Request                       // Kind and Name are those of what is stored
+	Request                       // Kind and Name of the stored object
 	Resource schema.GroupResource // plural name of the kind
 	DryRun   bool
 	Manager  string                     // field manager
 	Old      *unstructured.Unstructured // nil if the request creates
-	New      *unstructured.Unstructured // may be changed by those who are asked
-	// Check is called between Hooks.Remote and Hooks.Confirm, when nobody changes New any more; nil: it
-	// is valid.
+	New      *unstructured.Unstructured // Hooks.Remote may change it
+	// Check validates New. It is called between Hooks.Remote and Hooks.Confirm, when New is final.
+	// Nil means that New is valid.
 	Check func() error
 }
 
-// Consult asks who has to be asked outside the cluster, as Hooks.Remote and Hooks.Confirm say, about a
-// request whose object is not stored. Nothing is written. [Cluster.Scale], [Cluster.Bind] and
-// [Cluster.Evict] do not ask: who serves them to clients does it before.
+// Consult runs the Remote and Confirm hooks for a request that stores nothing, such as a Scale. It
+// writes nothing. [Cluster.Scale], [Cluster.Bind] and [Cluster.Evict] do not run these hooks. A
+// server calls Consult before it calls one of them.
 func (c *Cluster) Consult(ctx context.Context, q Consultation) error {
 	q.User = c.user
 	if err := c.ask(ctx, &q, func(h Hooks) func(*Review) func() error { return h.Remote }); err != nil {

@@ -75,7 +75,8 @@ func selectableFields(version map[string]any) (paths []string) {
 	return paths
 }
 
-// warnOfSchemas returns a warning for a definition that has got a schema in a cluster that uses none.
+// warnOfSchemas returns a warning for a definition whose schema is new, in a cluster whose hooks do
+// not use schemas.
 func (s *store) warnOfSchemas(before *unstructured.Unstructured, crd map[string]any) string {
 	uses := func(h Hooks) bool { return h.Schemas }
 	if !hasSchema(crd) || before != nil && hasSchema(before.Object) || slices.ContainsFunc(s.hooks, uses) {
@@ -84,7 +85,7 @@ func (s *store) warnOfSchemas(before *unstructured.Unstructured, crd map[string]
 	return "spec.versions[].schema has no effect: objects are stored as they are, without defaults, pruning and validation; the hooks of package stage/lab/definitions use it"
 }
 
-// hasSchema reports whether a version of a definition says which fields its objects have.
+// hasSchema reports whether a version of a definition lists the fields of its objects.
 func hasSchema(crd map[string]any) bool {
 	versions, _ := object.Slice(crd, "spec", "versions")
 	return slices.ContainsFunc(versions, func(v any) bool {
@@ -94,7 +95,7 @@ func hasSchema(crd map[string]any) bool {
 	})
 }
 
-// establish gives a new definition its status, which the server itself owns.
+// establish sets the status of a new definition, which only the server writes.
 func (r *request) establish(root map[string]any) {
 	named := *r
 	named.manager, named.Subresource = "kube-apiserver", "status"
@@ -104,8 +105,7 @@ func (r *request) establish(root map[string]any) {
 	named.own(before, root)
 }
 
-// established is the status that an API server gives to a definition whose names are
-// free.
+// established returns the status that an API server gives to a definition without name conflicts.
 func established(crd map[string]any, now string) map[string]any {
 	names, _ := object.Get(crd, "spec", "names")
 	return map[string]any{
@@ -118,7 +118,8 @@ func established(crd map[string]any, now string) map[string]any {
 	}
 }
 
-// storedVersions is the one version that objects are stored in; none if the definition names none.
+// storedVersions returns the version in which objects are stored. It is empty if the definition
+// names no such version.
 func storedVersions(crd map[string]any) []any {
 	versions, _ := object.Slice(crd, "spec", "versions")
 	for _, v := range versions {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Definition returns the CustomResourceDefinition of a kind, nil for a kind that has none.
+// Definition returns the CustomResourceDefinition of a kind; nil for a kind without a definition.
 func (c *Cluster) Definition(ctx context.Context, gvk schema.GroupVersionKind) (*unstructured.Unstructured, error) {
 	c.mu.RLock()
 	k, known := c.kinds[gvk]

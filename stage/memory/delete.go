@@ -15,16 +15,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Delete deletes an object. An object with finalizers stays, with a deletionTimestamp, until they
-// are removed. A Pod with a grace period stays until it is deleted again with a grace period of 0.
-// A Pod that has no node or has ended has no grace period.
+// Delete deletes an object. An object with finalizers gets a deletionTimestamp and stays until its
+// finalizers are removed. A Pod with a grace period stays until it is deleted again with a grace
+// period of 0. A Pod that has no node or has ended has no grace period.
 //
 // The garbage collector handles the dependents, in the same call or, with Options.LateCollection,
-// in calls of Collect, as o.PropagationPolicy says: Background after the object, Foreground before
-// it, Orphan not at all, so that only the references to it are removed. The default is that of the
-// API: Orphan for Jobs and ReplicationControllers, Background for all others. Deleting a Namespace
-// deletes the objects in it first, and Pods before all others. The Namespaces default, kube-system and
-// kube-public cannot be deleted: the error is Forbidden.
+// in calls of Collect. o.PropagationPolicy Background deletes dependents after the object, and
+// Foreground deletes them before the object. Orphan deletes no dependent and only removes the owner
+// references. The default is the same as in the API: Orphan for Jobs and ReplicationControllers,
+// Background for all other kinds. The deletion of a Namespace first deletes its Pods, and then its
+// other objects. The Namespaces default, kube-system and kube-public cannot be deleted: the error
+// is Forbidden.
 func (c *Cluster) Delete(ctx context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
 	r := request{ctx: ctx, Request: Request{Verb: "delete", Kind: gvk, Name: name}, dryRun: len(o.DryRun) > 0}
 	_, err := c.write(r, func(r *request) (*unstructured.Unstructured, error) {
@@ -47,15 +48,16 @@ func (c *Cluster) Delete(ctx context.Context, gvk schema.GroupVersionKind, name 
 	return err
 }
 
-// immortal are the namespaces that nobody may delete, as the admission plugin NamespaceLifecycle of
-// kube-apiserver has them.
+// immortal are the namespaces that cannot be deleted, as in the admission plugin NamespaceLifecycle
+// of kube-apiserver.
 var immortal = map[string]bool{metav1.NamespaceDefault: true, metav1.NamespaceSystem: true, metav1.NamespacePublic: true}
 
 func (r *record) isImmortal() bool {
 	return r.kind.groupResource() == namespaces && immortal[r.key.Name]
 }
 
-// preconditionFailed names the kind where other conflicts name the resource, as an API server does.
+// preconditionFailed is a conflict that names the kind, as in an API server. Other conflicts name
+// the resource.
 func (r *request) preconditionFailed(format string, args ...any) error {
 	return apierrors.NewConflict(schema.GroupResource{Group: r.kind.Group, Resource: r.kind.Kind.Kind}, r.Name.Name, fmt.Errorf(format, args...))
 }
@@ -89,7 +91,7 @@ func (s *store) delete(r *record, o metav1.DeleteOptions) {
 	switch {
 	case finished(metadata) && !s.occupied(r):
 		if changed && r.kind.has(graceful) {
-			s.put(r, next) // watchers see the end of the grace period before that of the object, as an API server shows them
+			s.put(r, next) // watchers see the end of the grace period before the end of the object, as on an API server
 		}
 		s.drop(r)
 	case changed:
@@ -97,7 +99,7 @@ func (s *store) delete(r *record, o metav1.DeleteOptions) {
 	}
 }
 
-// propagation is what happens to the dependents of an object that is deleted with options.
+// propagation returns the policy for the dependents of an object that is deleted with the options.
 func (k *kind) propagation(metadata map[string]any, o metav1.DeleteOptions) metav1.DeletionPropagation {
 	switch {
 	case o.PropagationPolicy != nil:
@@ -112,7 +114,8 @@ func (k *kind) propagation(metadata map[string]any, o metav1.DeleteOptions) meta
 	return propagation(metadata, metav1.DeletePropagationBackground)
 }
 
-// propagation is what the finalizers of an object say about its dependents, else a default.
+// propagation returns the policy that the finalizers of an object name for its dependents, or else
+// a default.
 func propagation(metadata map[string]any, otherwise metav1.DeletionPropagation) metav1.DeletionPropagation {
 	for _, f := range finalizersOf(metadata) {
 		for policy, finalizer := range propagationFinalizers {
@@ -124,15 +127,15 @@ func propagation(metadata map[string]any, otherwise metav1.DeletionPropagation) 
 	return otherwise
 }
 
-// propagationFinalizers are the finalizers with which an object waits until the garbage collector
-// has done what a policy says.
+// propagationFinalizers are the finalizers that keep an object until the garbage collector has
+// applied a policy.
 var propagationFinalizers = map[metav1.DeletionPropagation]string{
 	metav1.DeletePropagationOrphan:     metav1.FinalizerOrphanDependents,
 	metav1.DeletePropagationForeground: metav1.FinalizerDeleteDependents,
 }
 
-// setPropagation gives an object the finalizer of a policy and no other one of these. It reports
-// whether they changed.
+// setPropagation gives an object the finalizer of a policy, and removes the finalizers of other
+// policies. It reports whether the finalizers changed.
 func setPropagation(metadata map[string]any, policy metav1.DeletionPropagation) bool {
 	list, _ := object.Slice(metadata, "finalizers")
 	wanted := propagationFinalizers[policy]
@@ -149,7 +152,7 @@ func setPropagation(metadata map[string]any, policy metav1.DeletionPropagation) 
 	return true
 }
 
-// mark sets the deletionTimestamp, or an earlier one than before, and reports whether the object
+// mark sets the deletionTimestamp, or moves it to an earlier time. It reports whether the object
 // changed.
 func (r *record) mark(s *store, metadata map[string]any, o metav1.DeleteOptions) bool {
 	if metadata["deletionTimestamp"] != nil {
@@ -166,8 +169,7 @@ func (r *record) mark(s *store, metadata map[string]any, o metav1.DeleteOptions)
 	return true
 }
 
-// gracePeriod is how many seconds pass between the request for the deletion and the
-// deletionTimestamp.
+// gracePeriod returns the seconds between the request for the deletion and the deletionTimestamp.
 func (r *record) gracePeriod(o metav1.DeleteOptions) int64 {
 	if !r.kind.has(graceful) || o.GracePeriodSeconds != nil && *o.GracePeriodSeconds == 0 {
 		return 0
@@ -216,7 +218,7 @@ func (s *store) occupied(r *record) bool {
 	return r.kind.groupResource() == namespaces && s.contents[r.key.Name] > 0
 }
 
-// inNamespace returns the objects of a namespace, in an order that is always the same.
+// inNamespace returns the objects of a namespace, always in the same order.
 func (s *store) inNamespace(namespace string) (found []*record) {
 	if s.contents[namespace] == 0 {
 		return nil

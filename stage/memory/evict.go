@@ -19,14 +19,15 @@ import (
 
 var budgets = schema.GroupResource{Group: "policy", Resource: "poddisruptionbudgets"}
 
-// Evict deletes a Pod as the subresource eviction of an API server does: with the condition
-// DisruptionTarget, and only if the PodDisruptionBudget that selects the Pod allows it, which then
-// allows one disruption less. The error is TooManyRequests (429) if it does not. A Pod that is
-// Pending, has ended or is being deleted needs no budget; an unready one only needs one that has as
-// many healthy Pods as it asks for, or that always allows it.
+// Evict deletes a Pod like the subresource eviction of an API server, with the condition
+// DisruptionTarget. If a PodDisruptionBudget selects the Pod, it must allow the eviction, and then
+// it allows one disruption less. If the budget does not allow the eviction, the error is
+// TooManyRequests (429). A Pod that is Pending, has ended or is being deleted needs no budget. An
+// unready Pod only needs a budget that has its desired number of healthy Pods, or that always
+// allows the eviction of unready Pods.
 //
-// The status of a budget is written by controllers, see package stage/lab/controllers/disruption: a
-// budget without a status allows nothing.
+// A controller writes the status of a budget, see package stage/lab/controllers/disruption. A
+// budget without a status allows no eviction.
 func (c *Cluster) Evict(ctx context.Context, pod types.NamespacedName, o metav1.DeleteOptions) error {
 	r := request{
 		ctx:     ctx,
@@ -87,7 +88,8 @@ func (r *request) spend(pod *unstructured.Unstructured) error {
 	return nil
 }
 
-// budgetsOf returns the budgets that select a Pod. One whose selector makes no sense selects none.
+// budgetsOf returns the budgets that select a Pod. A budget with an invalid selector selects no
+// Pod.
 func (r *request) budgetsOf(pod *unstructured.Unstructured) (found []*record) {
 	for _, b := range r.tables[budgets].within(pod.GetNamespace()) {
 		var given *metav1.LabelSelector
@@ -109,7 +111,7 @@ func isReady(pod *unstructured.Unstructured) bool {
 	return conditionOf(status, "Ready")["status"] == "True"
 }
 
-// conditionOf returns a condition of a status, nil if there is none.
+// conditionOf returns a condition of a status; nil without one.
 func conditionOf(status map[string]any, kind string) map[string]any {
 	list, _ := object.Slice(status, "conditions")
 	for _, v := range list {
@@ -120,7 +122,7 @@ func conditionOf(status map[string]any, kind string) map[string]any {
 	return nil
 }
 
-// allowsUnready reports whether a budget lets Pods go that are not ready, and so do not count.
+// allowsUnready reports whether a budget allows the eviction of Pods that are not ready.
 func allowsUnready(budget map[string]any) bool {
 	if policy, _ := object.String(budget, "spec", "unhealthyPodEvictionPolicy"); policy == "AlwaysAllow" {
 		return true
@@ -134,7 +136,7 @@ func statusNumber(obj map[string]any, field string) int64 {
 	return n
 }
 
-// mostDisrupted is how many Pods of a budget may be about to be deleted.
+// mostDisrupted is the largest number of Pods in status.disruptedPods of a budget.
 const mostDisrupted = 2000
 
 // checkBudget returns why a budget allows no disruption.
@@ -180,7 +182,7 @@ func overBudget(after int, cause string) error {
 	return err
 }
 
-// spent returns a budget with one disruption less, which says that the Pod is about to be deleted.
+// spent returns a budget with one disruption less, and with the Pod in status.disruptedPods.
 func (r *request) spent(budget map[string]any, pod string) map[string]any {
 	next := fork(budget)
 	old, _ := object.Map(budget, "status")
@@ -206,7 +208,7 @@ func withMap(m map[string]any) map[string]any {
 	return m
 }
 
-// disrupt writes the condition DisruptionTarget of a Pod that is evicted.
+// disrupt writes the condition DisruptionTarget of an evicted Pod.
 func (r *request) disrupt(pod *record) {
 	next := fork(pod.object().Object)
 	old, _ := object.Map(next, "status")
@@ -218,8 +220,8 @@ func (r *request) disrupt(pod *record) {
 	r.put(pod, next)
 }
 
-// withCondition returns the conditions of a status with another one in its place or at the end. It
-// keeps the time of its last transition if its status is the same.
+// withCondition returns the conditions of a status with c, which replaces the condition of its type
+// or comes last. If the status of the condition is the same, lastTransitionTime stays.
 func withCondition(status, c map[string]any) []any {
 	list, _ := object.Slice(status, "conditions")
 	list = slices.Clone(list)

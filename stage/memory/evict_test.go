@@ -23,7 +23,7 @@ const guarded = `
 {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}}
 `
 
-// TestEvictions are those that no controller has to do with. The others are in the recordings of
+// TestEvictions has the evictions that need no controller. The others are in the recordings of
 // stage/lab/controllers.
 func TestEvictions(t *testing.T) {
 	web := types.NamespacedName{Namespace: "default", Name: "web"}

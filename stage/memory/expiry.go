@@ -6,29 +6,29 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// eventTTL is how long an Event stays after its last write. It is the default of kube-apiserver's
-// flag --event-ttl.
+// eventTTL is the time from the last write of an Event to its removal: the default of
+// kube-apiserver's flag --event-ttl.
 const eventTTL = time.Hour
 
-// An expiry is when an Event goes, unless it is written before.
+// An expiry is the time at which an Event is removed, unless a write comes before.
 type expiry struct {
 	record *record
 	at     int64 // in Unix seconds
 }
 
-// An expiries has the Events of a store in the order of their expiries. Nothing waits for them: each
-// write, and each read of Events, removes those whose time is over.
+// An expiries has the Events of a store in the order of their expiries. It has no timer: each
+// write, and each read of Events, removes the expired Events.
 type expiries struct {
 	queue []expiry
-	last  map[*record]int64 // when each Event goes; earlier entries of the queue do not count
+	last  map[*record]int64 // the expiry of each Event; earlier entries of the queue do not count
 }
 
-// hasTTL reports whether the objects of a resource go after a time.
+// hasTTL reports whether the objects of a resource expire.
 func hasTTL(r schema.GroupResource) bool {
 	return r.Resource == "events" && (r.Group == "" || r.Group == "events.k8s.io")
 }
 
-// keep has an Event that was written now stay for eventTTL.
+// keep makes an Event that was written now stay for eventTTL.
 func (e *expiries) keep(r *record, now time.Time) {
 	if e.last == nil {
 		e.last = map[*record]int64{}
@@ -40,10 +40,10 @@ func (e *expiries) keep(r *record, now time.Time) {
 	}
 }
 
-// due reports whether the first Event has been there for longer than its time.
+// due reports whether the first Event has expired.
 func (e *expiries) due(now time.Time) bool { return len(e.queue) > 0 && e.queue[0].at < now.Unix() }
 
-// expire removes the Events whose time is over.
+// expire removes the expired Events.
 func (s *store) expire() {
 	now := s.now()
 	if !s.expiries.due(now) {
@@ -60,7 +60,7 @@ func (s *store) expire() {
 	s.settle()
 }
 
-// expireBeforeRead removes the Events whose time is over if a kind of Events is read.
+// expireBeforeRead removes the expired Events before a read of Events.
 func (c *Cluster) expireBeforeRead(gvk schema.GroupVersionKind) {
 	if gvk.Kind != "Event" {
 		return

@@ -1,6 +1,6 @@
 package memory
 
-// PackFrom returns options by which idle objects are packed as soon as there are so many.
+// PackFrom returns options with which idle objects are packed above a number of objects.
 func (o Options) PackFrom(objects int) Options {
 	o.packFrom = objects
 	return o

@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// A Feed is a watch without a goroutine and a channel: its reader calls Next, and the events of a
-// write can be read as soon as the write has returned. Simulations in virtual time use it. All
-// events are kept until the Feed has read them, without a limit. A Feed must not be used from
-// several goroutines at once.
+// A Feed is a watch without a goroutine and without a channel. Its reader calls Next, and can read
+// the events of a write as soon as the write has returned. Simulations in virtual time use it. The
+// cluster keeps all events until the Feed has read them, without a limit. A Feed must not be used
+// from several goroutines at once.
 type Feed struct {
 	watcher *watcher
 	ready   []watch.Event
@@ -37,7 +37,7 @@ func (c *Cluster) Feed(gvk schema.GroupVersionKind, namespace string, o metav1.L
 	return &Feed{watcher: w, ready: w.initial}, nil
 }
 
-// Next returns the next event. It is false if there is none yet.
+// Next returns the next event. It returns false without a new event.
 func (f *Feed) Next() (watch.Event, bool) {
 	if len(f.ready) == 0 {
 		f.read()
@@ -63,5 +63,5 @@ func (f *Feed) read() {
 	f.ready = f.buffer
 }
 
-// Stop ends the feed: events are no longer kept for it.
+// Stop ends the Feed: the cluster no longer keeps events for it.
 func (f *Feed) Stop() { f.watcher.leave() }

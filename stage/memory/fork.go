@@ -8,8 +8,8 @@ import (
 )
 
 // Fork returns a handle on a new cluster with the same objects and [Options]. Later writes to one
-// of the two do not change the other. Watches of this cluster do not report events of the new one,
-// and a watch of the new one cannot begin at an earlier version. The cost grows with the number of
+// cluster do not change the other. Watches of this cluster do not report events of the new cluster.
+// A watch of the new cluster cannot begin at an earlier version. The cost grows with the number of
 // kinds and objects, not with their size, because stored objects never change and are shared.
 func (c *Cluster) Fork() *Cluster {
 	c.mu.Lock() // not RLock: sorting a table changes it
@@ -17,8 +17,8 @@ func (c *Cluster) Fork() *Cluster {
 	return &Cluster{store: c.fork(), user: c.user, shared: c.shared}
 }
 
-// ForkAs is Fork with the Seed and Trace of o, and its Now if it is not nil. The rest, hooks included, is
-// that of this cluster; [Cluster.Extend] replaces hooks of the same name.
+// ForkAs is Fork with the Seed and Trace of o, and its Now if it is not nil. Other options and the
+// hooks are the same as in this cluster; [Cluster.Extend] replaces hooks of the same name.
 func (c *Cluster) ForkAs(o Options) *Cluster {
 	next := c.Fork()
 	next.options.Seed, next.options.Trace = o.Seed, o.Trace
@@ -97,8 +97,8 @@ func (to copies) objects(t *table) {
 	}
 }
 
-// kindOf returns the copy of a kind. It makes a copy of a kind that was replaced by a new
-// definition after an object was stored.
+// kindOf returns the copy of a kind. If a new definition has replaced the kind since an object was
+// stored, kindOf makes the copy.
 func (to copies) kindOf(k *kind) *kind {
 	if to.kinds[k] == nil {
 		next := *k

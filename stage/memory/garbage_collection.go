@@ -10,19 +10,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Collect does one step of the garbage collection that is still to be done, and reports whether
-// there was one. A step writes one object at most: it deletes a dependent or an object of a
-// namespace that is being deleted, removes owner references
-// from it, or removes the finalizer of an owner that waited for its dependents. Only a cluster with
-// [Options.LateCollection] has something left to do.
+// Collect does one step of the pending garbage collection, and reports whether a step was pending.
+// A step writes at most one object. It deletes a dependent, or an object of a namespace that is
+// being deleted; it removes owner references; or it removes the finalizer of an owner that waited
+// for its dependents. Only a cluster with [Options.LateCollection] has pending steps.
 func (c *Cluster) Collect() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.collect()
 }
 
-// Uncollected returns since when the next step of [Cluster.Collect] waits. It is false if there is
-// none.
+// Uncollected returns the time since which the next step of [Cluster.Collect] is pending. It
+// returns false without a pending step.
 func (c *Cluster) Uncollected() (since time.Time, waits bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -33,16 +32,17 @@ func (c *Cluster) Uncollected() (since time.Time, waits bool) {
 }
 
 // A collection is a step of garbage collection: the garbage collector looks at an object, and
-// decides by what is stored then.
+// decides by the state of the store at this time.
 type collection struct {
 	*record
 	orphanOf  types.UID // only remove the reference to this owner
 	emptying  bool      // delete it, because its namespace is terminating
 	reporting bool      // write the conditions of a namespace that is terminating
-	since     time.Time // when something happened that calls for it; only with LateCollection
+	since     time.Time // the time of the cause; only with LateCollection
 }
 
-// examine has the garbage collector look at an object, once if it is asked again before it has.
+// examine makes the garbage collector look at an object. Several calls before it does so count
+// once.
 func (s *store) examine(r *record) {
 	if !r.examined {
 		r.examined = true
@@ -93,8 +93,8 @@ func (s *store) collect() bool {
 	return true
 }
 
-// collectRecord does what the garbage collector of Kubernetes does with an object at which it looks
-// (attemptToDeleteItem and attemptToOrphan of pkg/controller/garbagecollector).
+// collectRecord handles an object like the garbage collector of Kubernetes (attemptToDeleteItem and
+// attemptToOrphan of pkg/controller/garbagecollector).
 func (s *store) collectRecord(r *record) {
 	metadata := metadataOf(r.object().Object)
 	if _, is := s.terminated[r]; is {
@@ -116,7 +116,7 @@ func waitsFor(metadata map[string]any, finalizer string) bool {
 }
 
 // orphanDependents removes the owner reference from the dependents, one after another, and then
-// lets the owner go.
+// removes the finalizer of the owner.
 func (s *store) orphanDependents(owner *record) {
 	uid := owner.object().GetUID()
 	dependents := s.dependentsOf(uid)
@@ -130,8 +130,8 @@ func (s *store) orphanDependents(owner *record) {
 	s.examine(owner)
 }
 
-// deleteDependents looks at the dependents that block the deletion of an owner in the foreground,
-// and lets the owner go if there are none.
+// deleteDependents looks at the dependents that block the foreground deletion of an owner. Without
+// such dependents it removes the finalizer of the owner.
 func (s *store) deleteDependents(owner *record) {
 	blocking := slices.DeleteFunc(s.dependentsOf(owner.object().GetUID()), func(r *record) bool { return !r.blocks(owner) })
 	if len(blocking) == 0 {
@@ -151,8 +151,9 @@ func (r *record) blocks(owner *record) bool {
 	return slices.ContainsFunc(ownerRefs(r.object()), func(ref any) bool { return ownerUID(ref) == uid && isBlocking(ref) })
 }
 
-// deleteUnowned deletes an object none of whose owners is there, unless it has none or the garbage
-// collector cannot tell. If only some are there, the references to the others are removed.
+// deleteUnowned deletes an object if all its owners are missing. It keeps an object without owner
+// references, or with an owner that the garbage collector cannot resolve. If only some owners are
+// missing, it removes the references to them.
 func (s *store) deleteUnowned(r *record) {
 	refs := ownerRefs(r.object())
 	var kept []any
@@ -178,8 +179,8 @@ func (s *store) deleteUnowned(r *record) {
 	}
 }
 
-// deleteInForeground deletes an object and its dependents, which may be owners of its owners: then
-// it blocks its owners no longer.
+// deleteInForeground deletes an object and its dependents. If a dependent is also an owner of one
+// of its owners, the object no longer blocks its owners.
 func (s *store) deleteInForeground(r *record) {
 	for dependent := range s.dependents[r.object().GetUID()] {
 		if waitsFor(metadataOf(dependent.object().Object), metav1.FinalizerDeleteDependents) {
@@ -236,7 +237,7 @@ func (s *store) releaseNamespaces() {
 	s.emptied = nil
 }
 
-// byPlace orders records of several tables.
+// byPlace orders records of several tables by resource, namespace and name.
 func byPlace(a, b *record) int {
 	return cmp.Or(
 		cmp.Compare(a.kind.Group, b.kind.Group),

@@ -18,7 +18,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// written reads what was written since the last call, as "MODIFIED p [finalizers]", in order.
+// written returns the writes since the last call in order, such as "MODIFIED p [finalizers]".
 type written []*memory.Feed
 
 func changesOf(t *testing.T, c *memory.Cluster) (w written) {
@@ -51,8 +51,8 @@ func options(policy metav1.DeletionPropagation) metav1.DeleteOptions {
 	return metav1.DeleteOptions{PropagationPolicy: &policy}
 }
 
-// family creates an owner a with a blocking dependent b, which owns c, and a dependent d that has
-// another owner, too.
+// family creates an owner a with two dependents. b blocks the deletion of a and owns c. d also has
+// another owner.
 func family(t *testing.T, c *memory.Cluster) {
 	a, other := create(t, c, object(configMaps, "a")), create(t, c, object(configMaps, "other"))
 	b := create(t, c, owned(object(configMaps, "b"), a))

@@ -26,7 +26,7 @@ type caller struct {
 
 var playable = []schema.GroupVersionKind{pods, configMaps, jobs, namespaces}
 
-// playground is the namespace of all objects, which is made and deleted, too.
+// playground is the namespace of all objects. The test also creates and deletes it.
 const playground = "play"
 
 func play(t testing.TB, seed uint64, calls int) *memory.Cluster {

@@ -8,8 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Hooks are what an API server does with an object before it stores the object. The cluster calls the
-// hooks for writes of objects and of their status through any handle, in this order:
+// Hooks are functions that see an object before the cluster stores it, like admission in an API
+// server. The cluster calls hooks for writes of objects and of their status through any handle, in
+// this order:
 //
 //  1. Default
 //  2. Admit
@@ -18,39 +19,40 @@ import (
 //  5. Validate
 //  6. Confirm
 //
-// Each may be nil. An error refuses the write. The cluster does not call hooks for what the garbage
-// collector deletes or changes.
+// Each hook may be nil. An error refuses the write. The cluster does not call hooks for writes of
+// the garbage collector.
 type Hooks struct {
-	// Name tells hooks apart: a cluster has one of each name.
+	// Name identifies the hooks: a cluster has at most one Hooks of each name.
 	Name string
-	// Schemas says that the hooks use the schemas of CustomResourceDefinitions, as those of package
-	// stage/lab/definitions do. In a cluster without such hooks [Request].Warning names definitions
-	// whose schemas have no effect.
+	// Schemas is true for hooks that use the schemas of CustomResourceDefinitions, such as the
+	// hooks of package stage/lab/definitions. In a cluster without such hooks [Request].Warning
+	// names definitions whose schemas have no effect.
 	Schemas bool
-	// Default fills in what the sender of an object left open, before the server sets anything.
+	// Default fills in fields that the client left out, before the server sets any field.
 	Default func(*Review) error
-	// Admit adds what the server decides about an object. The manager of the write does not own it
-	// in managedFields.
+	// Admit sets fields that the server decides. The manager of the write does not own them in
+	// managedFields.
 	Admit func(*Review) error
-	// Review changes or refuses what is written, after Admit of all hooks. The manager of the write does
-	// not own the changes. Review may keep account of objects in others, as quotas do, see
-	// [Review.PutStatus]. The cluster does not call it for deletions and writes of a status.
+	// Review changes or refuses the write, after Admit of all hooks. The manager of the write does
+	// not own the changes. Review may count objects in the status of another object, as quotas do,
+	// see [Review.PutStatus]. The cluster does not call Review for deletions and writes of a
+	// status.
 	Review func(*Review) error
-	// Validate refuses what must not be stored. It changes nothing.
+	// Validate refuses an invalid object. It must not change the object.
 	Validate func(*Review) error
-	// Remote returns what has to be asked outside the cluster about a write, nil: nothing. The
-	// function that it returns is called without the lock of the cluster, so that it may take time,
-	// and read and write the cluster; it may change the object of the Review, or refuse it. It is
-	// called after Review, for a deletion too (Review.New is nil), and again if the stored
-	// object has changed meanwhile.
+	// Remote returns a function that makes calls outside the cluster, such as webhooks; nil without
+	// such calls. The cluster calls the function without its lock, so that the function can take
+	// time, and can read and write the cluster. The function may change the object of the Review,
+	// or refuse the write. The cluster calls it after Review, also for a deletion (Review.New is
+	// nil), and again if the stored object has changed meanwhile.
 	Remote func(*Review) func() error
-	// Confirm is as Remote, but what it returns is called last, about an object that is valid, and
-	// must not change it.
+	// Confirm is like Remote, but the cluster calls its function last, for a valid object, and the
+	// function must not change the object.
 	Confirm func(*Review) func() error
 }
 
-// Extend adds hooks to the cluster of this handle, after those that were added before, or in the
-// place of those of the same name. Forks made later have them, too.
+// Extend adds hooks to the cluster of this handle, after earlier hooks. They replace hooks of the
+// same name. Later forks also have them.
 func (c *Cluster) Extend(h Hooks) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,11 +64,11 @@ func (c *Cluster) Extend(h Hooks) {
 	c.hooks = append(c.hooks, h)
 }
 
-// A remoteCall is the error of a write that is carried out again after a call.
+// A remoteCall is the error of a write that the cluster repeats after the calls.
 type remoteCall struct {
 	review *Review
 	do     []func() error
-	isLast bool // nobody has to be asked afterwards
+	isLast bool // no call follows
 }
 
 func (*remoteCall) Error() string { return "a webhook has to be called" }
@@ -77,7 +79,7 @@ func (c *remoteCall) add(do func() error) {
 	}
 }
 
-// ask makes the calls, in the order of the hooks.
+// ask makes the calls in the order of the hooks.
 func (c *remoteCall) ask() error {
 	for _, do := range c.do {
 		if err := do(); err != nil {
@@ -87,12 +89,12 @@ func (c *remoteCall) ask() error {
 	return nil
 }
 
-// mostCalls is how often one write is carried out at most, because its object changes while a
-// webhook is asked.
+// mostCalls is the largest number of tries of one write, whose object can change during a call of a
+// webhook.
 const mostCalls = 10
 
-// attempt carries out a write, and asks what has to be asked. It is called with mu held, and
-// releases it while it asks.
+// attempt does a write and its calls outside the cluster. The caller holds mu; attempt releases mu
+// during the calls.
 func (c *Cluster) attempt(r request, f func(*request) (*unstructured.Unstructured, error)) (request, *unstructured.Unstructured, error) {
 	c.expire()
 	for range mostCalls {
@@ -116,12 +118,12 @@ func (c *Cluster) attempt(r request, f func(*request) (*unstructured.Unstructure
 	return r, nil, apierrors.NewConflict(r.resource(), r.Name.Name, errModified)
 }
 
-// fill calls the hooks that fill in what the sender of an object left open.
+// fill calls Default of the hooks.
 func (r *request) fill(before, next map[string]any) error {
 	return r.call(before, next, func(h Hooks) func(*Review) error { return h.Default })
 }
 
-// admits calls the hooks that add what the server decides.
+// admits calls Admit of the hooks.
 func (r *request) admits(before, next map[string]any) error {
 	return r.call(before, next, func(h Hooks) func(*Review) error { return h.Admit })
 }
@@ -139,7 +141,7 @@ func (r *request) call(before, next map[string]any, hook func(Hooks) func(*Revie
 	return nil
 }
 
-// review asks everybody who has a say about a write. next is nil if the object is deleted.
+// review runs Review, Remote, Validate and Confirm of the hooks. next is nil for a deletion.
 func (r *request) review(before, next map[string]any) error {
 	if len(r.hooks) == 0 {
 		return nil
@@ -163,7 +165,7 @@ func (r *request) review(before, next map[string]any) error {
 	return r.agree(r.reviewOf(before, next))
 }
 
-// agree asks those who change nothing, or no longer ask anybody.
+// agree runs Review and Validate, and then returns the confirming calls, if any.
 func (r *request) agree(v *Review) error {
 	call := r.confirm(v)
 	v.rehearsed = call != nil
@@ -204,9 +206,8 @@ func (r *request) validate(v *Review) error {
 	return nil
 }
 
-// remote returns the calls that have to be made about a write, nil if there are none or if they
-// were made for the stored state of the object. In the latter case the object becomes what they
-// have made of it.
+// remote returns the calls for a write; nil without calls. If the calls were already made for the
+// stored state of the object, it also returns nil, and the object gets the changes of the calls.
 func (r *request) remote(v *Review) *remoteCall {
 	if d := r.decided; d != nil && same(d.old.Object, v.old.Object) {
 		if v.New != nil {
@@ -219,7 +220,7 @@ func (r *request) remote(v *Review) *remoteCall {
 	return r.calls(v, func(h Hooks) func(*Review) func() error { return h.Remote })
 }
 
-// confirm returns the calls that have to be made last.
+// confirm returns the calls that come last.
 func (r *request) confirm(v *Review) *remoteCall {
 	if r.settled {
 		return nil
@@ -231,8 +232,8 @@ func (r *request) confirm(v *Review) *remoteCall {
 	return call
 }
 
-// calls asks the hooks which calls have to be made, nil if there are none. Those about the object of a
-// subresource have been made, see Cluster.Consult.
+// calls returns the calls of the hooks; nil without calls. The calls for the object of a
+// subresource were made before, see Cluster.Consult.
 func (r *request) calls(v *Review, hook func(Hooks) func(*Review) func() error) *remoteCall {
 	if r.special {
 		return nil

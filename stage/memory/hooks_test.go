@@ -43,8 +43,8 @@ func with(v *memory.Review, field string) {
 	v.New.Object["data"] = next
 }
 
-// TestHooksAreCalledInOrder holds that hooks see all writes of all handles: defaults first, then
-// admission, then what is remote, then validation, then who has to agree.
+// TestHooksAreCalledInOrder checks that hooks see all writes of all handles: defaults first, then
+// admission, remote calls, validation, and confirming calls.
 func TestHooksAreCalledInOrder(t *testing.T) {
 	var calls []string
 	c := memory.New(memory.Options{})
@@ -83,7 +83,7 @@ func TestHooksAreCalledInOrder(t *testing.T) {
 	})
 	_, err := c.Impersonate("jane").Create(context.WithValue(t.Context(), key{}, "a request"), newConfigMap(nil), metav1.CreateOptions{})
 	require.NoError(t, err)
-	require.Equal(t, []string{"default", "review", "remote", // nobody has been asked: it is carried out again
+	require.Equal(t, []string{"default", "review", "remote", // the calls come next; then the write is repeated
 		"default", "default", "review", "validate", "confirm", "default", "review", "validate"}, calls)
 	stored, err := c.Get(t.Context(), configMap, hooked)
 	require.NoError(t, err)
@@ -92,8 +92,8 @@ func TestHooksAreCalledInOrder(t *testing.T) {
 
 type key struct{}
 
-// TestWhoConfirmsMayRefuse holds that who is asked last is not asked about what is not valid, and
-// that its error refuses the write.
+// TestWhoConfirmsMayRefuse checks that an error of a confirming call refuses the write, and that an
+// invalid object leads to no such call.
 func TestWhoConfirmsMayRefuse(t *testing.T) {
 	c := memory.New(memory.Options{})
 	asked := 0
@@ -117,8 +117,9 @@ func TestWhoConfirmsMayRefuse(t *testing.T) {
 	require.True(t, apierrors.IsNotFound(err))
 }
 
-// TestRemoteCallsMayUseTheCluster holds that a call is made without the lock, again if the object
-// changed meanwhile, and that its error refuses the write, also a deletion.
+// TestRemoteCallsMayUseTheCluster checks that the cluster makes a call without its lock, repeats
+// the call if the object changed meanwhile, and refuses the write, or the deletion, if the call
+// fails.
 func TestRemoteCallsMayUseTheCluster(t *testing.T) {
 	c := memory.New(memory.Options{})
 	_, err := c.Create(t.Context(), newConfigMap(nil), metav1.CreateOptions{})
@@ -146,7 +147,7 @@ func TestRemoteCallsMayUseTheCluster(t *testing.T) {
 	require.NoError(t, c.Delete(t.Context(), configMap, hooked, metav1.DeleteOptions{}), "nobody has to be asked")
 }
 
-// TestARehearsedCreationKeepsItsName holds that a generated name is drawn once.
+// TestARehearsedCreationKeepsItsName checks that a generated name is drawn once.
 func TestARehearsedCreationKeepsItsName(t *testing.T) {
 	c := memory.New(memory.Options{})
 	var seen []string
@@ -165,7 +166,7 @@ func TestARehearsedCreationKeepsItsName(t *testing.T) {
 	require.Equal(t, []string{made.GetName(), made.GetName()}, seen)
 }
 
-// TestHooksOfOneNameReplaceEachOther holds that who adds hooks again has them once.
+// TestHooksOfOneNameReplaceEachOther checks that hooks that are added twice are called once.
 func TestHooksOfOneNameReplaceEachOther(t *testing.T) {
 	c := memory.New(memory.Options{})
 	var calls []string
@@ -180,7 +181,7 @@ func TestHooksOfOneNameReplaceEachOther(t *testing.T) {
 	require.Equal(t, []string{"a2", "b1"}, calls)
 }
 
-// TestAForkHasTheHooks holds that hooks see the writes of forks, too, and those of a status.
+// TestAForkHasTheHooks checks that hooks also see the writes of forks, and writes of a status.
 func TestAForkHasTheHooks(t *testing.T) {
 	c := memory.New(memory.Options{})
 	_, err := c.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": "n"}}}, metav1.CreateOptions{})

@@ -8,14 +8,14 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// An interner makes new objects share the parts that are equal: the Pods of a workload have the
-// same containers, labels and owners. It has two hash tables one for maps and lists, one for
-// strings, small until there are some objects. A new value replaces the value that has its place in the table. Values in the
-// tables never change.
+// An interner makes new objects share equal parts: the Pods of a workload have the same containers,
+// labels and owners. It has two hash tables, one for maps and lists, and one for strings. Both are
+// small for the first objects. A new value replaces the value at its place in the table. Values in
+// the tables never change.
 //
-// An interner changes no result, only how much memory the store takes: less than half of it for
-// Pods that differ in their names alone. The values of patches are not looked up, because most of
-// them are new: times and addresses.
+// An interner changes no result. It only saves memory: Pods that differ only in their names take
+// less than half. The values of patches are not looked up, because most of them are new, such as
+// times and addresses.
 type interner struct {
 	seed  maphash.Seed
 	parts []any // maps and lists; nil before the first object
@@ -25,17 +25,16 @@ type interner struct {
 
 const (
 	internSlots = 1 << 12
-	fewSlots    = 1 << 8 // until there have been so many objects
+	fewSlots    = 1 << 8 // the size for the first objects, up to this number
 
-	// internDepth is how deep the interner looks for parts to share if the spec as a whole is new.
+	// internDepth is the depth to which the interner looks for shared parts of a new spec.
 	internDepth = 3
 )
 
 func newInterner() interner { return interner{seed: maphash.MakeSeed()} }
 
-// intern copies the object of a caller; parts that are in the tables are shared and not copied.
-// Lists and maps of other Go types become []any and map[string]any. Without nulls, members that are
-// null are left out.
+// intern copies the object of a caller, and shares the parts that are in the tables. Lists and maps
+// of other Go types become []any and map[string]any. If nulls is false, null members are left out.
 func (p *interner) intern(obj map[string]any, nulls bool) map[string]any {
 	p.allocate()
 	a := interning{p, nulls}
@@ -98,7 +97,7 @@ func (a interning) value(v any, depth int) any {
 	return a.parts[at]
 }
 
-// copy copies a value that is not in the tables; parts of it may be.
+// copy copies a value that is not in the tables. Its parts can be in the tables.
 func (a interning) copy(v any, depth int) any {
 	if m, ok := object.ToMap(v); ok && m != nil {
 		return a.fields(m, depth)
@@ -133,8 +132,8 @@ func (a interning) text(s string, boxed any) any {
 	return boxed
 }
 
-// place is the place of a value in the table. It is false for values that are not interned: those
-// with nulls, or of types that JSON does not have.
+// place returns the place of a value in the table. It returns false for values that are not
+// interned: values with nulls, or with types that JSON does not have.
 func (p *interner) place(v any) (int, bool) {
 	h, ok := p.hash(v)
 	return int(h % uint64(len(p.parts))), ok
@@ -194,8 +193,8 @@ func mix(z uint64) uint64 {
 	return z ^ (z >> 27)
 }
 
-// identical is true for equal values of equal types: unlike [patch.Equal] it tells 1 from 1.0,
-// because one takes the place of the other.
+// identical reports whether two values are equal and of equal types. Unlike [patch.Equal] it
+// distinguishes 1 from 1.0, because an interned value replaces the other.
 func identical(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
@@ -246,12 +245,12 @@ func isScalar(v any) bool {
 	return false
 }
 
-// same reports whether two maps are one.
+// same reports whether two maps are the same map in memory.
 func same(a, b map[string]any) bool {
 	return reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer()
 }
 
-// sameValue reports whether two values are one map or one list.
+// sameValue reports whether two values are the same map or list in memory.
 func sameValue(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:

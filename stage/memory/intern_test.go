@@ -83,8 +83,8 @@ func TestTheStoreKeepsNothingOfACaller(t *testing.T) {
 	}
 }
 
-// TestWhatIsStoredIsWhatWasSent creates many objects of the same few values, so that the pool is
-// asked for all kinds of parts.
+// TestWhatIsStoredIsWhatWasSent creates many objects of the same few values, so that the interner
+// looks up all kinds of parts.
 func TestWhatIsStoredIsWhatWasSent(t *testing.T) {
 	c := memory.New(memory.Options{Kinds: []memory.Kind{{GroupVersionKind: widgets}}})
 	r := rand.New(rand.NewPCG(1, 2))
@@ -99,7 +99,7 @@ func TestWhatIsStoredIsWhatWasSent(t *testing.T) {
 	}
 }
 
-// anything is a value that is easily taken for another one.
+// anything returns a value that is easily confused with another value.
 func anything(r *rand.Rand, depth int) any {
 	scalars := []any{nil, true, false, "", "1", "a", int64(0), int64(1), 0.0, 1.0, 1.5}
 	switch n := r.IntN(4); {

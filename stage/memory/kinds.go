@@ -20,10 +20,10 @@ type Kind struct {
 	Resource      string   // plural name; default: Kind in lower case with an s
 	ClusterScoped bool     // objects have no namespace
 	Status        bool     // status is a subresource
-	Fields        []string // paths for field selectors, beside metadata.name and metadata.namespace
+	Fields        []string // paths for field selectors, in addition to metadata.name and metadata.namespace
 }
 
-// Kinds returns the kinds that are known now, by group, version and name.
+// Kinds returns the present kinds, by group, version and name.
 func (c *Cluster) Kinds() []Kind {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -205,7 +205,7 @@ func (k *kind) groupResource() schema.GroupResource {
 	return schema.GroupResource{Group: k.Group, Resource: k.Resource}
 }
 
-// kindOf returns a kind by its name. The error is what an API server answers for an unknown one.
+// kindOf returns a kind by its name. For an unknown kind the error is the same as an API server's.
 func (s *store) kindOf(gvk schema.GroupVersionKind) (*kind, error) {
 	if k := s.kinds[gvk]; k != nil {
 		return k, nil

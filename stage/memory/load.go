@@ -15,10 +15,10 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// Load creates the objects of a YAML or JSON text with any number of documents and
-// Lists: definitions first, then namespaces, then the others in their order. Unlike
-// Create it keeps their status, and namespaced objects without a namespace go to
-// "default". It tries every object and returns all errors, joined.
+// Load creates the objects of a YAML or JSON text with any number of documents and Lists. It
+// creates definitions first, then namespaces, then other objects in their order. Unlike Create,
+// Load keeps the status of objects, and puts namespaced objects without a namespace into "default".
+// It tries every object and returns all errors, joined.
 func (c *Cluster) Load(ctx context.Context, data []byte) error {
 	objs, err := decodeAll(data)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/patch"
 )
 
-// writer is who carries out this request. The objects are those that it has to do with.
+// writer returns the manager and operation of this request. objects are the objects of the request.
 func (r *request) writer(objects ...map[string]any) managedfields.Writer {
 	return managedfields.Writer{
 		Type:        r.kind.fields(),
@@ -20,8 +20,8 @@ func (r *request) writer(objects ...map[string]any) managedfields.Writer {
 	}
 }
 
-// ignored are the fields that this request does not write: the status, or of a request for the status
-// what else the objects have.
+// ignored returns the fields that this request does not write: the status, or, for a request for
+// the status, all other fields of the objects.
 func (r *request) ignored(objects []map[string]any) (paths [][]string) {
 	if r.Subresource != "status" {
 		if r.kind.Status {
@@ -47,8 +47,8 @@ func (r *request) ignored(objects []map[string]any) (paths [][]string) {
 	return paths
 }
 
-// own writes managedFields after a write. Objects without them get none, but by an apply. Nobody
-// owns what a Binding changes.
+// own writes managedFields after a write. Only an apply adds managedFields to an object that has
+// none. The changes of a Binding have no manager.
 func (r *request) own(before, next map[string]any) {
 	entries, _ := metadataOf(before)["managedFields"].([]any)
 	if len(entries) == 0 && r.entries == nil && r.given == nil || r.Subresource == "binding" {
@@ -65,8 +65,8 @@ func (r *request) own(before, next map[string]any) {
 	setEntries(metadataOf(next), entries)
 }
 
-// reassigned gives the fields that have changed to the manager of this request. Objects whose fields
-// are not of the types of the kind have no managedFields.
+// reassigned gives the changed fields to the manager of this request. An object with a field of a
+// wrong type has no managedFields.
 func (r *request) reassigned(before, next map[string]any) []any {
 	base := r.asRead(before)
 	if given, _ := r.given.([]any); len(given) > 0 && managedfields.Check(given) == nil {
@@ -84,7 +84,8 @@ func (r *request) reassigned(before, next map[string]any) []any {
 
 func (r *request) applies() bool { return r.Verb == "apply" }
 
-// asRead is a stored object as clients read it: custom ones have the defaults that were defined later.
+// asRead returns a stored object as clients read it: a custom object has the defaults that were
+// defined later.
 func (r *request) asRead(obj map[string]any) map[string]any {
 	if r.kind.builtin || len(r.hooks) == 0 {
 		return obj
@@ -112,8 +113,8 @@ func setEntries(metadata map[string]any, entries []any) {
 	metadata["managedFields"] = entries
 }
 
-// revertTimes takes back what has changed in managedFields if it is times, and if nothing else has
-// changed after the hooks: that is no reason to store an object again.
+// revertTimes undoes changes of managedFields if only their times have changed, and the hooks left
+// the rest of the object unchanged. New times are not a reason to store an object again.
 func revertTimes(before, next map[string]any) {
 	old, _ := metadataOf(before)["managedFields"].([]any)
 	entries, _ := metadataOf(next)["managedFields"].([]any)

@@ -27,7 +27,7 @@ func (w writer) apply(by, text string, force bool) (*unstructured.Unstructured, 
 	return w.Patch(w.Context(), u.GroupVersionKind(), at(u.GetName()), types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: by, Force: &force})
 }
 
-// fieldsOf is what a manager owns of an object, as JSON.
+// fieldsOf returns the fields of an object that a manager owns, as JSON.
 func fieldsOf(t *testing.T, u *unstructured.Unstructured, by string) string {
 	for _, e := range u.GetManagedFields() {
 		if e.Manager == by {
@@ -38,8 +38,8 @@ func fieldsOf(t *testing.T, u *unstructured.Unstructured, by string) string {
 	return ""
 }
 
-// TestListsMergeByTheirKeys holds that ports are told apart by number and protocol, and that
-// selectors and tolerations are owned as a whole, which a strategic merge patch does otherwise.
+// TestListsMergeByTheirKeys checks that number and protocol identify a port, and that selectors and
+// tolerations are owned as a whole. A strategic merge patch merges them in another way.
 func TestListsMergeByTheirKeys(t *testing.T) {
 	w := writer{t, memory.New(memory.Options{})}
 	_, err := w.apply("one", `{apiVersion: v1, kind: Service, metadata: {name: s, namespace: default}, spec: {selector: {a: b}, ports: [{port: 53}]}}`, false)
@@ -54,7 +54,8 @@ func TestListsMergeByTheirKeys(t *testing.T) {
 	require.EqualError(t, err, `Apply failed with 1 conflict: conflict with "one": .spec.selector`)
 }
 
-// TestCustomListsMergeAsTheirDefinitionSays holds that types of lists and maps in a definition count.
+// TestCustomListsMergeAsTheirDefinitionSays checks that an apply uses the types of lists and maps
+// in a definition.
 func TestCustomListsMergeAsTheirDefinitionSays(t *testing.T) {
 	w := writer{t, memory.New(memory.Options{})}
 	_, err := w.Create(t.Context(), parsed(t, `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: cakes.example.com},
@@ -81,8 +82,8 @@ func TestCustomListsMergeAsTheirDefinitionSays(t *testing.T) {
 	require.Equal(t, []any{map[string]any{"name": "a", "at": "z"}, map[string]any{"name": "b"}}, cake.Object["spec"].(map[string]any)["layers"])
 }
 
-// TestWhatTheServerAddsIsOwnedByNobody holds that hooks which admit come after managedFields, and those
-// that fill in defaults before.
+// TestWhatTheServerAddsIsOwnedByNobody checks that Default comes before managedFields are computed,
+// and Admit after that.
 func TestWhatTheServerAddsIsOwnedByNobody(t *testing.T) {
 	c := memory.New(memory.Options{})
 	c.TrackFields()
@@ -97,8 +98,8 @@ func TestWhatTheServerAddsIsOwnedByNobody(t *testing.T) {
 	require.JSONEq(t, `{"f:data":{".":{},"f:default":{},"f:mine":{}}}`, fieldsOf(t, u, "me"))
 }
 
-// TestAnApplyThatIsDroppedWritesNothing holds that an object is not stored again for a field that a hook
-// drops each time, only because managedFields have another time.
+// TestAnApplyThatIsDroppedWritesNothing applies a field that a hook drops each time. It checks that
+// the object is not stored again only because managedFields have another time.
 func TestAnApplyThatIsDroppedWritesNothing(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	w := writer{t, memory.New(memory.Options{Now: func() time.Time { return now }})}

@@ -12,7 +12,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/patch"
 )
 
-// terminate sets the phase of a namespace to Terminating, and has it emptied.
+// terminate sets the phase of a namespace to Terminating, and starts the deletion of its objects.
 func (s *store) terminate(ns *record, next map[string]any) {
 	status, _ := object.Map(next, "status")
 	next["status"] = withField(status, "phase", "Terminating")
@@ -20,7 +20,8 @@ func (s *store) terminate(ns *record, next map[string]any) {
 	s.examine(ns)
 }
 
-// empty deletes the objects of a terminating namespace: the Pods, and when they are gone all others.
+// empty deletes the objects of a terminating namespace: first the Pods, and without Pods all
+// others.
 func (s *store) empty(ns *record) {
 	found := s.tables[pods].within(ns.key.Name)
 	if len(found) == 0 {
@@ -34,7 +35,7 @@ func (s *store) empty(ns *record) {
 	s.queue(collection{record: ns, reporting: true})
 }
 
-// okConditions are what a terminating namespace says of itself if nothing is left or fails.
+// okConditions are the conditions of a terminating namespace without remaining objects and errors.
 var okConditions = []struct{ typ, reason, message string }{
 	{"NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered", "All resources successfully discovered"},
 	{"NamespaceDeletionGroupVersionParsingFailure", "ParsedGroupVersions", "All legacy kube types successfully parsed"},
@@ -48,8 +49,8 @@ const (
 	finalizersRemaining = "NamespaceFinalizersRemaining"
 )
 
-// report writes the conditions of a terminating namespace as the controller of namespaces does, which
-// says nothing of what remains as long as there are Pods.
+// report writes the conditions of a terminating namespace like the namespace controller. That
+// controller does not report remaining objects while Pods remain.
 func (s *store) report(ns *record) {
 	now := s.options.Now().UTC().Format(time.RFC3339)
 	var remaining map[string]string
@@ -73,7 +74,7 @@ func (s *store) report(ns *record) {
 	}
 }
 
-// keepTimes gives conditions the times of those that had the same status before.
+// keepTimes keeps the time of each condition whose status is the same as before.
 func keepTimes(old, conditions []any) []any {
 	for i, c := range conditions {
 		if i >= len(old) {
@@ -87,7 +88,8 @@ func keepTimes(old, conditions []any) []any {
 	return conditions
 }
 
-// remaining says what is left in a namespace, by the type of the condition that says it.
+// remaining returns messages about the remaining objects of a namespace, by the type of their
+// condition.
 func (s *store) remaining(namespace string) map[string]string {
 	resources, finalizers := map[string]int{}, map[string]int{}
 	for _, r := range s.inNamespace(namespace) {
@@ -114,7 +116,7 @@ func counts(prefix, format string, of map[string]int) string {
 	return prefix + strings.Join(parts, ", ")
 }
 
-// goOnEmptying has a terminating namespace emptied further, when its last Pod has gone.
+// goOnEmptying deletes the other objects of a terminating namespace after its last Pod.
 func (s *store) goOnEmptying(namespace string) {
 	ns := s.tables[namespaces].records[types.NamespacedName{Name: namespace}]
 	if _, is := s.terminated[ns]; is && len(s.tables[pods].within(namespace)) == 0 {

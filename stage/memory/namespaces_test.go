@@ -52,7 +52,8 @@ func TestANamespaceSaysWhatRemains(t *testing.T) {
 	require.True(t, gone(t, c, namespaces, "shop"))
 }
 
-// TestNamespacesThatCannotBeDeleted: those that the admission plugin NamespaceLifecycle protects.
+// TestNamespacesThatCannotBeDeleted has the namespaces that the admission plugin NamespaceLifecycle
+// protects.
 func TestNamespacesThatCannotBeDeleted(t *testing.T) {
 	c := memory.New(memory.Options{})
 	for _, name := range []string{"default", "kube-system", "kube-public", "kube-node-lease", "other"} {

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// reindex updates the index of the objects by their owners, and has the garbage collector look at
-// the objects that this concerns (processGraphChanges of pkg/controller/garbagecollector).
+// reindex updates the index of the objects by their owners, and makes the garbage collector look at
+// the affected objects (processGraphChanges of pkg/controller/garbagecollector).
 func (s *store) reindex(r *record, old *unstructured.Unstructured) {
 	before, now := ownerRefs(old), ownerRefs(r.object())
 	if patch.Equal(before, now) {
@@ -38,8 +38,8 @@ func (s *store) reindex(r *record, old *unstructured.Unstructured) {
 	}
 }
 
-// examineUnblocked has the garbage collector look at the owners whose deletion an object blocks no
-// longer.
+// examineUnblocked makes the garbage collector look at the owners whose deletion an object no
+// longer blocks.
 func (s *store) examineUnblocked(r *record, before, now []any) {
 	for _, ref := range before {
 		blocks := func(other any) bool { return ownerUID(other) == ownerUID(ref) && isBlocking(other) }
@@ -53,8 +53,8 @@ func (s *store) examineUnblocked(r *record, before, now []any) {
 	}
 }
 
-// examineDeleted has the garbage collector look at an object, and at its dependents, when it begins
-// to wait for them.
+// examineDeleted makes the garbage collector look at an object and at its dependents, when the
+// object begins to wait for them.
 func (s *store) examineDeleted(r *record, old *unstructured.Unstructured, next map[string]any) {
 	metadata := metadataOf(next)
 	if metadata["deletionTimestamp"] == nil {
@@ -72,14 +72,14 @@ func (s *store) examineDeleted(r *record, old *unstructured.Unstructured, next m
 	}
 }
 
-// An ownerState is what the garbage collector finds for an owner reference.
+// An ownerState is the state of an owner for the garbage collector.
 type ownerState int
 
 const (
-	unresolved ownerState = iota // it cannot tell: the kind is unknown, or has a namespace while the dependent has none
-	dangling                     // the owner does not exist; unless Options.RequireOwners, it did exist
+	unresolved ownerState = iota // not known: the kind is unknown, or is namespaced while the dependent is not
+	dangling                     // the owner does not exist; without Options.RequireOwners, it did exist before
 	waiting                      // the owner waits for its dependents, in the foreground
-	solid                        // it exists and does not
+	solid                        // the owner exists and does not wait
 )
 
 func (s *store) stateOfOwner(r *record, ref any) ownerState {
@@ -102,11 +102,10 @@ func (s *store) stateOfOwner(r *record, ref any) ownerState {
 	return dangling
 }
 
-// fewIncarnations is how many removed objects of one place wasThere looks at.
+// fewIncarnations is the number of removed objects of one name that wasThere looks at.
 const fewIncarnations = 1 << 10
 
-// wasThere reports whether a uid is that of an object that was removed, of the latest ones at its
-// place.
+// wasThere reports whether one of the latest removed objects of the name had the uid.
 func (s *store) wasThere(t *table, at types.NamespacedName, uid types.UID) bool {
 	last := t.incarnations.of(at)
 	for n := last - min(last, fewIncarnations); n < last; n++ {
@@ -117,8 +116,8 @@ func (s *store) wasThere(t *table, at types.NamespacedName, uid types.UID) bool 
 	return false
 }
 
-// owner finds the object that a reference names, nil if there is none, its kind, nil if it is
-// unknown, and where it would be.
+// owner finds the object that a reference names, its kind, and its namespace and name. A missing
+// object and an unknown kind are nil.
 func (s *store) owner(dependent *record, ref any) (*record, *kind, types.NamespacedName) {
 	m, _ := object.ToMap(ref)
 	apiVersion, _ := object.String(m, "apiVersion")
@@ -167,7 +166,7 @@ func isBlocking(ref any) bool {
 	return blocks
 }
 
-// withoutBlocking returns the references such that they do not block the deletion of the owners.
+// withoutBlocking returns the references with blockOwnerDeletion set to false.
 func withoutBlocking(refs []any) []any {
 	out := slices.Clone(refs)
 	for i, ref := range refs {

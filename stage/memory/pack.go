@@ -7,20 +7,21 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// A slot holds an object, which may be packed. If a resource has very many objects, those that have
-// not been written for long are packed, because a Go map takes over 300 bytes even with one member,
-// and the garbage collector looks at each. A packed object takes a fifth of that, and the collector
-// skips it. Users of the slot do not notice: get returns an equal object, at another address.
+// A slot has one object, as a value or packed. Packed means encoded as a string. If a resource has
+// very many objects, the store packs objects that have not been written for a long time. A Go map
+// takes over 300 bytes even with one member, and the garbage collector of Go looks at each map. A
+// packed object takes a fifth of the memory, and the collector skips it. Users of the slot see no
+// difference: get returns an equal object, at another address.
 //
-// Packing and unpacking take a few microseconds each, which is more than an object costs that is in
-// use. It pays when memory is short: with a million Pods in 11 GiB it saves a third of the CPU,
-// because the collector runs less.
+// Packing and unpacking take a few microseconds each, which is more than other work on an object.
+// Packing is worth this when memory is short: with a million Pods in 11 GiB it saves a third of the
+// CPU time, because the collector runs less often.
 type slot struct {
 	obj    *unstructured.Unstructured // nil while it is packed
 	packed *packed
 }
 
-// get returns the object, nil if there is none. It may unpack it, which changes the slot.
+// get returns the object; nil in an empty slot. It unpacks a packed object, which changes the slot.
 func (s *slot) get() *unstructured.Unstructured {
 	if s.packed != nil {
 		s.obj, s.packed = s.packed.unpack(), nil
@@ -28,7 +29,7 @@ func (s *slot) get() *unstructured.Unstructured {
 	return s.obj
 }
 
-// peek is get for a caller that holds no lock for writing. It is false if get would change the
+// peek is get for a caller without the lock for writing. It returns false if get would change the
 // slot.
 func (s *slot) peek() (*unstructured.Unstructured, bool) { return s.obj, s.packed == nil }
 
@@ -41,15 +42,15 @@ func (s *slot) pack(by *packer) {
 	}
 }
 
-// A packed object is a string. Each value is written as a byte for its type, and then a number, or
-// a length and so many bytes or elements.
+// A packed object is a string. Each value is a byte for its type, and then a number, or a length
+// and that many bytes or elements.
 type packed struct {
 	text   string
 	shared []any    // values that are shared with other objects and are not packed, by number
 	keys   []string // keys of maps, by number
 }
 
-// maxKeys is how many keys get a number. Other keys are written as text.
+// maxKeys is the largest number of keys that get a number. Other keys are written as text.
 const maxKeys = 1 << 12
 
 // A packer packs the objects of one resource. Most of them have the same keys.
@@ -62,7 +63,7 @@ type packer struct {
 
 func newPacker() *packer { return &packer{numbers: map[string]int{}} }
 
-// The first byte of a packed value says its type.
+// The first byte of a packed value is its type.
 const (
 	isNull byte = iota
 	isFalse

@@ -17,11 +17,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Patch changes an object, or its status if subresources is "status", and returns it
-// as stored. The patch types are JSON, merge, strategic merge (built-in kinds only,
-// else 415) and server-side apply, which creates what is absent. A patch that sets
-// metadata.resourceVersion to another than the stored one is a Conflict, one that sets
-// another uid is Invalid. JSON patches have the limits of [ApplyJSONPatch].
+// Patch changes an object, or its status if subresources is "status", and returns the stored
+// result. The patch types are JSON, merge, strategic merge (only for built-in kinds, else 415) and
+// server-side apply, which creates a missing object. A patch with another metadata.resourceVersion
+// than the stored one is a Conflict. A patch with another uid is Invalid. JSON patches have the
+// limits of [ApplyJSONPatch].
 func (c *Cluster) Patch(ctx context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
 	r := patchRequest(gvk, name, t, o, subresources...)
 	r.ctx = ctx
@@ -61,8 +61,8 @@ func (r *request) patch(t types.PatchType, body any) (*unstructured.Unstructured
 	return r.replacePatched(old, next)
 }
 
-// patchValue patches an object for a caller that has computed the result for a known state of it.
-// If that state is the stored one, the result is not computed again.
+// patchValue patches an object for a caller that has computed the result for a known state of the
+// object. If the known state is the stored state, the result is not computed again.
 func (r *request) patchValue(p transport.PatchResult) (*unstructured.Unstructured, error) {
 	old, err := r.stored()
 	if err != nil {
@@ -82,8 +82,8 @@ func (r *request) patchValue(p transport.PatchResult) (*unstructured.Unstructure
 	return r.replacePatched(old, next)
 }
 
-// made returns the result that the caller computed. It is false if another state is stored, and for
-// a type of patch that the kind does not take.
+// made returns the result that the caller computed. It returns false if another state is stored, or
+// if the kind does not support the patch type.
 func (r *request) made(p transport.PatchResult, stored map[string]any) (map[string]any, bool) {
 	after, ok := p.After.(map[string]any)
 	switch {
@@ -106,8 +106,8 @@ func isStatusOnly(body any) bool {
 	return len(m) == 1 && m["status"] != nil
 }
 
-// decodeBody reads a patch. It is called without the lock, because it takes a large part of the
-// time of a write.
+// decodeBody reads a patch. The caller does not hold the lock, because decodeBody takes a large
+// part of the time of a write.
 func decodeBody(t types.PatchType, data []byte) (body any, err error) {
 	if t == types.ApplyPatchType {
 		body, err = decodeYAML(data)
@@ -124,8 +124,8 @@ func malformed(err error) error {
 	return apierrors.NewBadRequest("error decoding patch: " + err.Error())
 }
 
-// replacePatched stores the result of a patch, after a check that it is still an object of the same
-// kind and name.
+// replacePatched checks that the result of a patch is an object of the same kind and name, and
+// stores it.
 func (r *request) replacePatched(old *record, next any) (*unstructured.Unstructured, error) {
 	obj := old.object().Object
 	root, ok := next.(map[string]any)
@@ -155,8 +155,8 @@ func (r *request) checkPatched(before, next map[string]any) error {
 	return nil
 }
 
-// withMetadata makes sure that an object has metadata, so that wellFormed need not add it to an
-// object that may be shared.
+// withMetadata returns an object with metadata, so that wellFormed need not add metadata to an
+// object that can be shared.
 func withMetadata(root map[string]any) map[string]any {
 	if root["metadata"] == nil {
 		return withField(root, "metadata", map[string]any{})
@@ -181,11 +181,12 @@ func (r *request) applied(obj map[string]any, t types.PatchType, body any) (any,
 	}
 }
 
-// ApplyJSONPatch returns the result of a JSON patch on fields, which it does not change; the result may
-// share parts with them. The error is the answer of an API server: bad request if the patch is not a list
-// of operations, request entity too large if it has more than 10,000, and 422 if one of them cannot be
-// applied, if all copy more than 3 MiB, or if all move more than 2^28 list elements. [Cluster.Patch] has
-// the same limits. It is safe for concurrent use.
+// ApplyJSONPatch returns the result of a JSON patch on fields. It does not change fields; the
+// result can share parts with them. The error is the same as an API server's: bad request if the
+// patch is not a list of operations, request entity too large if it has more than 10,000
+// operations, and 422 if an operation cannot be applied. The error is also 422 if all operations
+// together copy more than 3 MiB, or move more than 2^28 list elements. [Cluster.Patch] has the same
+// limits. ApplyJSONPatch is safe for concurrent use.
 func ApplyJSONPatch(fields map[string]any, patch []byte) (any, error) {
 	body, err := decodeBody(types.JSONPatchType, patch)
 	if err != nil {

@@ -136,8 +136,8 @@ func parsed(t *testing.T, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// TestLimitsOfJSONPatches holds that a patch is refused before it takes memory or time out of proportion,
-// with the code of kube-apiserver.
+// TestLimitsOfJSONPatches checks that a patch that would take too much memory or time is refused
+// before that, with the same code as by kube-apiserver.
 func TestLimitsOfJSONPatches(t *testing.T) {
 	c := strict(t)
 	web := parsed(t, complete)

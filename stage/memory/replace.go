@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// replace stores the next version of an object, which may be shared with the stored one or with
-// others.
+// replace stores the next version of an object. next can share parts with the stored version or
+// with other objects.
 func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstructured, error) {
 	before := old.object().Object
 	if err := r.checkVersion(metadataOf(before), metadataOf(next)); err != nil {
@@ -50,8 +50,9 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 	return &unstructured.Unstructured{Object: next}, nil
 }
 
-// settleMetadata copies the metadata, so that it can be changed. It refuses changes that no update
-// may make, and undoes those that the server ignores. The root of next is not shared.
+// settleMetadata copies the metadata, so that it can be changed. It refuses changes that are
+// forbidden for every update, and undoes changes that the server ignores. The root of next is not
+// shared.
 func (r *request) settleMetadata(before, next map[string]any) error {
 	old, shared := metadataOf(before), metadataOf(next)
 	metadata := maps.Clone(shared)
@@ -84,17 +85,18 @@ func (r *request) checkVersion(before, next map[string]any) error {
 	return nil
 }
 
-// anyVersion reports whether a write with this resourceVersion is about any version of the object.
+// anyVersion reports whether a write with this resourceVersion applies to any version of the
+// object.
 func anyVersion(version string) bool { return version == "" || version == "0" }
 
 func (r *request) modified() error {
 	return apierrors.NewConflict(r.resource(), r.Name.Name, errModified)
 }
 
-// isolate takes the stored status if the object is written, and everything else from the stored
-// object if the status is written. As in the API server, a write to the status of a built-in kind
-// may also change labels, annotations and finalizers; one of a custom kind may not. The root of the
-// result is not shared.
+// isolate keeps the stored status in a write of the object, and keeps everything else in a write of
+// the status. As in the API server, a write to the status of a built-in kind can also change
+// labels, annotations and finalizers. A write to the status of a custom kind cannot. The root of
+// the result is not shared.
 func (r *request) isolate(before, next map[string]any) map[string]any {
 	switch {
 	case r.Subresource == "status" && r.statusOnly, r.Subresource == "binding":
@@ -158,16 +160,16 @@ func restore(before, next map[string]any) {
 	next["uid"] = before["uid"]
 }
 
-// count increments the generation if more than metadata and status changed, and not only the Node of a
-// Pod that had none: a binding does not count.
+// count increments the generation if a field outside metadata and status has changed. A binding,
+// which only assigns a Node to a Pod, does not count.
 func (r *request) count(before, next map[string]any) {
 	if r.kind.has(counted) && (r.Subresource == "" || r.Subresource == "scale") && r.contentChanged(before, next) && !r.binds(before, next) {
 		bump(metadataOf(next))
 	}
 }
 
-// binds reports whether a write of a Pod changes nothing in spec but that it now has a Node: a scheduler
-// without the subresource binding writes spec.nodeName.
+// binds reports whether the only change of a Pod's spec is its new Node. A scheduler without the
+// subresource binding writes spec.nodeName.
 func (r *request) binds(before, next map[string]any) bool {
 	if r.kind.GroupKind() != podKind {
 		return false

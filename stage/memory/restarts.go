@@ -11,7 +11,7 @@ import (
 
 var pods = schema.GroupResource{Resource: "pods"}
 
-// checkStatus checks what an API server checks of a new status.
+// checkStatus validates a new status like an API server.
 func (r *request) checkStatus(before, next map[string]any) fieldErrors {
 	if r.resource() != pods {
 		return nil
@@ -19,8 +19,8 @@ func (r *request) checkStatus(before, next map[string]any) fieldErrors {
 	return checkRestarts(before, next)
 }
 
-// checkRestarts refuses that a container of a Pod runs again, after it has terminated, where its
-// restart policy does not allow that. The policy is that of the stored Pod.
+// checkRestarts refuses a status in which a terminated container of a Pod runs again against its
+// restart policy. The stored Pod has the policy.
 func checkRestarts(before, next map[string]any) (faults fieldErrors) {
 	for _, list := range []struct{ spec, status string }{{"containers", "containerStatuses"}, {"initContainers", "initContainerStatuses"}} {
 		old, _ := object.Slice(before, "status", list.status)
@@ -39,7 +39,7 @@ func checkRestarts(before, next map[string]any) (faults fieldErrors) {
 	return faults
 }
 
-// runsAgain reports whether a container has a status, and not that of a terminated one.
+// runsAgain reports whether a container has a status that is not terminated.
 func runsAgain(name any, statuses []any) bool {
 	return slices.ContainsFunc(statuses, func(v any) bool {
 		status, _ := v.(map[string]any)
@@ -48,8 +48,8 @@ func runsAgain(name any, statuses []any) bool {
 	})
 }
 
-// mayRestart reports whether the policy of a container, or else that of the Pod, restarts it. One
-// with rules may be restarted whatever they say.
+// mayRestart reports whether the policy of a container, or else the policy of the Pod, allows a
+// restart. A container with restart rules may always be restarted.
 func mayRestart(pod map[string]any, list string, name any, exitCode int64) bool {
 	policy, _ := object.String(pod, "spec", "restartPolicy")
 	containers, _ := object.Slice(pod, "spec", list)

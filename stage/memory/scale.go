@@ -10,17 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A Scale is what the subresource scale changes of an object.
+// A Scale is a change of an object through its subresource scale.
 type Scale struct {
-	Path            []string // where the object has how many replicas it asks for, not empty
+	Path            []string // path of the desired number of replicas, not empty
 	Replicas        int64
 	ResourceVersion string // of the object; "" and "0" for any
 	Apply, Force    bool   // by server-side apply, which then has no ResourceVersion
 }
 
-// Scale changes how many replicas an object asks for, as the subresource scale of an API server does,
-// and returns the object as stored. Whether the kind has a scale, and at which path, is the caller's to
-// know. Hooks see the object, as a write of its subresource scale.
+// Scale changes the desired replicas of an object, like the subresource scale of an API server, and
+// returns the stored object. The caller must know that the kind has a scale, and its path. Hooks
+// see the object, with the subresource scale.
 func (c *Cluster) Scale(ctx context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, s Scale, o metav1.UpdateOptions) (*unstructured.Unstructured, error) {
 	r := request{
 		ctx:     ctx,
@@ -48,7 +48,7 @@ func (c *Cluster) Scale(ctx context.Context, gvk schema.GroupVersionKind, name t
 	})
 }
 
-// applyScale applies a configuration that has nothing but the replicas.
+// applyScale applies a configuration that has only the replicas.
 func (r *request) applyScale(old *record, s Scale) (*unstructured.Unstructured, error) {
 	before := old.object().Object
 	config := withFieldAt(map[string]any{"apiVersion": before["apiVersion"], "kind": before["kind"], "metadata": map[string]any{"name": r.Name.Name}}, s.Path, s.Replicas)

@@ -66,8 +66,8 @@ func (k *kind) terms(s fields.Selector) (terms []term, err error) {
 	return terms, nil
 }
 
-// unknownField is the error for a field that selectors of the kind cannot have, in the words of an API
-// server: built-in kinds without fields of their own have a text of their own.
+// unknownField is the error for a field that selectors of the kind do not support. Its text is the
+// same as an API server's, which has a special text for built-in kinds without extra fields.
 func (k *kind) unknownField(name string) error {
 	if k.builtin && len(k.Fields) == 0 {
 		return apierrors.NewBadRequest(fmt.Sprintf("%q is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", name))
@@ -102,8 +102,8 @@ func (s selection) matches(obj *unstructured.Unstructured) bool {
 	return true
 }
 
-// event turns a change of the table into an event of the selection: an object that begins to match
-// is ADDED; one that no longer matches is DELETED, with the last state that matched.
+// event turns a change of the table into an event of the selection. An object that begins to match
+// is ADDED. An object that no longer matches is DELETED, with the last state that matched.
 func (s selection) event(e event) (watch.Event, bool) {
 	if !s.isIn(e.obj) {
 		return watch.Event{}, false

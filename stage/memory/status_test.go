@@ -14,13 +14,13 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// statusWriter is that of package reconcile.
+// statusWriter is the interface of package reconcile.
 type statusWriter interface {
 	ReplaceStatus(ctx context.Context, obj *unstructured.Unstructured, status map[string]any, o metav1.PatchOptions) (*unstructured.Unstructured, error)
 }
 
-// TestReplaceStatusIsAPatch holds that a status that is written as values leaves what the same patch leaves,
-// is traced as such, and is refused as it is.
+// TestReplaceStatusIsAPatch checks that a status written as values has the same result, trace and
+// error as the same patch.
 func TestReplaceStatusIsAPatch(t *testing.T) {
 	status := map[string]any{"phase": "Running", "conditions": []any{map[string]any{"type": "Ready", "status": "True"}}}
 	var traces [2][]memory.Request

@@ -26,19 +26,19 @@ type store struct {
 	contents   map[string]int                     // objects by namespace
 	dependents map[types.UID]map[*record]struct{} // by owner
 	absent     map[types.UID]struct{}             // removed owners that dependents still refer to
-	garbage    []collection                       // what the garbage collector has to look at, in this order
+	garbage    []collection                       // the next objects for the garbage collector, in order
 	emptied    []string                           // namespaces whose last object was removed
 	terminated map[*record]struct{}               // terminating namespaces that still contain objects
 	generated  tallies[string]                    // names generated, by prefix
 	expiries   expiries                           // of Events
 	pages      pages                              // lists that are read page by page
-	interner   interner                           // what objects have in common
-	current    request                            // the write that is being carried out
+	interner   interner                           // the parts that objects share
+	current    request                            // the present write
 	stamp      any                                // the timestamp that was computed last, for the time stamped
 	stamped    time.Time
-	reviewed   Review  // what hooks see of the current write
+	reviewed   Review  // the view of hooks on the current write
 	hooks      []Hooks // in the order in which they were added
-	tracks     bool    // who owns the fields of an object is known from its creation on
+	tracks     bool    // objects have managedFields from their creation on
 }
 
 func newStore(o Options) *store {
@@ -64,7 +64,7 @@ func (s *store) now() time.Time { return s.options.Now().UTC().Truncate(time.Sec
 
 func (s *store) timestamp(after time.Duration) string { return s.now().Add(after).Format(time.RFC3339) }
 
-// currentTimestamp is the timestamp of now, which many objects share, as a value.
+// currentTimestamp returns the present timestamp as a value that many objects share.
 func (s *store) currentTimestamp() any {
 	if now := s.now(); s.stamp == nil || !now.Equal(s.stamped) {
 		s.stamped, s.stamp = now, s.timestamp(0)
@@ -72,7 +72,7 @@ func (s *store) currentTimestamp() any {
 	return s.stamp
 }
 
-// record holds one object. A stored object never changes; a write puts a new one into the slot.
+// record has one object. A stored object never changes; a write puts a new object into the slot.
 type record struct {
 	kind *kind
 	key  types.NamespacedName
@@ -82,18 +82,18 @@ type record struct {
 	examined bool // the garbage collector is going to look at it
 }
 
-// object is what is stored.
+// object returns the stored object.
 func (r *record) object() *unstructured.Unstructured { return r.slot.get() }
 
-// table holds the objects of one resource.
+// table has the objects of one resource.
 type table struct {
 	resource     schema.GroupResource
 	name         string                           // of the resource
 	records      map[types.NamespacedName]*record // nil until there is one, since most forks have few
 	order        []*record                        // sorted by key; it may contain records whose objects are removed
 	added        []*record                        // not yet in order
-	dropped      int                              // how many records in order are of removed objects
-	incarnations tallies[types.NamespacedName]    // how many objects of each key were removed
+	dropped      int                              // the number of records in order whose objects are removed
+	incarnations tallies[types.NamespacedName]    // the number of removed objects of each key
 	log          log
 	packer       *packer // nil until an object is packed
 	packFrom     int     // the number of records above which idle objects are packed
@@ -129,8 +129,8 @@ func (t *table) sorted() []*record {
 	return merged
 }
 
-// dropGone drops the records of removed objects when there are many, for tables that nobody lists.
-// It does not change lists that sorted returned.
+// dropGone drops the records of removed objects if there are many, because a table without lists
+// does not drop them otherwise. It does not change a list that sorted has returned.
 func (t *table) dropGone() {
 	if t.dropped++; t.dropped < 1024+len(t.records) {
 		return
@@ -211,8 +211,8 @@ func (s *store) step(metadata map[string]any) {
 	metadata["resourceVersion"] = strconv.FormatUint(s.version, 10)
 }
 
-// note adds an event to the log. If the resource has very many objects, the objects of the events
-// that the log drops are packed, unless they have been written since.
+// note adds an event to the log. If the resource has very many objects, note packs the objects of
+// the events that the log drops, unless a later event is about the object.
 func (t *table) note(e event) {
 	forgotten := t.log.append(e)
 	if len(t.records) < t.packFrom {
@@ -259,7 +259,7 @@ func (s *store) drop(r *record) {
 	}
 }
 
-// leave counts an object of a namespace that is removed.
+// leave subtracts a removed object from the count of its namespace.
 func (s *store) leave(namespace string) {
 	if s.contents[namespace]--; s.contents[namespace] == 0 {
 		delete(s.contents, namespace)
@@ -267,7 +267,7 @@ func (s *store) leave(namespace string) {
 	}
 }
 
-// disown has the garbage collector look at the dependents of a removed object.
+// disown makes the garbage collector look at the dependents of a removed object.
 func (s *store) disown(owner types.UID) {
 	if len(s.dependents[owner]) > 0 {
 		s.absent[owner] = struct{}{}
@@ -287,8 +287,8 @@ func fork(obj map[string]any) map[string]any {
 	return root
 }
 
-// dropEmpty removes empty lists and maps from the metadata, as the API server does: a Stage that
-// waits until there are no finalizers must not see an empty list.
+// dropEmpty removes empty lists and maps from the metadata, as the API server does. A Stage that
+// waits until an object has no finalizers must not see an empty list.
 func dropEmpty(metadata map[string]any) {
 	for _, field := range [...]string{"labels", "annotations", "finalizers", "ownerReferences"} {
 		switch v := metadata[field].(type) {

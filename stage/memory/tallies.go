@@ -2,13 +2,12 @@ package memory
 
 import "maps"
 
-// keptCounts is how many keys of a table are remembered at least. Their names take a few megabytes.
+// keptCounts is the least number of keys that a table remembers. Their names take a few megabytes.
 const keptCounts = 1 << 13
 
-// tallies are how often something has happened to each key. Only the latest keys are remembered, so
-// that their memory is bounded: at least keptCounts keys, at most twice as many. The count of a
-// forgotten key, and that of a new one, is the highest count that was ever forgotten. So no key has
-// the same count twice.
+// tallies count something for each key. They remember only the latest keys, so that their memory is
+// bounded: at least keptCounts keys, and at most twice as many. The count of a forgotten key or of
+// a new key is the highest count that was ever forgotten. So no key has the same count twice.
 type tallies[K comparable] struct {
 	young, old map[K]uint64 // nil until something is counted
 	forgotten  uint64       // the highest count that is no longer remembered

@@ -24,8 +24,9 @@ func (c *Cluster) As(user string) transport.Writer { return c.Impersonate(user) 
 // [transport.ValueWriter] and a [transport.StatusWriter].
 func (c *Cluster) Share() transport.Transport { return sharing{c.Shared()} }
 
-// sharing has the methods of a [transport.ValueWriter]. If Cluster itself had them, a player would
-// call them on a type that embeds a Cluster and has a Patch of its own, and never call that Patch.
+// sharing has the methods of a [transport.ValueWriter]. Cluster does not have them because of types
+// that embed a Cluster and define Patch: a player would call the methods of the Cluster, and never
+// the defined Patch.
 type sharing struct{ *Cluster }
 
 func (s sharing) As(user string) transport.Writer { return sharing{s.Impersonate(user)} }
@@ -41,8 +42,8 @@ func (s sharing) CreateValue(ctx context.Context, obj *unstructured.Unstructured
 	})
 }
 
-// PatchValue takes a patch as a value, and its result, which is stored if the object has not
-// changed since it was computed.
+// PatchValue takes a patch and its result as values. It stores the result if the object has not
+// changed since the result was computed.
 func (s sharing) PatchValue(_ context.Context, p transport.PatchResult, o metav1.PatchOptions) (*unstructured.Unstructured, error) {
 	r := patchRequest(p.Kind, p.Name, p.Type, o, p.Subresource)
 	return s.write(r, func(r *request) (*unstructured.Unstructured, error) { return r.patchValue(p) })

@@ -25,7 +25,7 @@ var metadataPath = field.NewPath("metadata")
 
 var namespaces = schema.GroupResource{Resource: "namespaces"}
 
-// nameIsText refuses a name that YAML 1.1 has read as another type: n, no, y and 1 without quotes.
+// nameIsText refuses a name that YAML 1.1 reads as another type: n, no, y and 1 without quotes.
 func nameIsText(metadata map[string]any) fieldErrors {
 	switch name := metadata["name"].(type) {
 	case bool:
@@ -44,7 +44,7 @@ func (k *kind) checkNames(name types.NamespacedName) (faults fieldErrors) {
 	for _, text := range k.nameFaults(name.Name) {
 		faults = append(faults, field.Invalid(metadataPath.Child("name"), name.Name, text))
 	}
-	if len(faults) > 0 && k.groupResource() == namespaces { // its name is a label, too
+	if len(faults) > 0 && k.groupResource() == namespaces { // its name is also a label
 		for _, text := range validation.IsValidLabelValue(name.Name) {
 			faults = append(faults, field.Invalid(metadataPath.Child("labels"), name.Name, text))
 		}
@@ -60,8 +60,8 @@ func (k *kind) checkNames(name types.NamespacedName) (faults fieldErrors) {
 	return faults
 }
 
-// nameFaults are what is wrong with a name by the rule of the kind: the functions Validate…Name of
-// k8s.io/kubernetes/pkg/apis/*/validation.
+// nameFaults returns the faults of a name by the rule of the kind, as in the functions
+// Validate…Name of k8s.io/kubernetes/pkg/apis/*/validation.
 func (k *kind) nameFaults(name string) []string {
 	switch {
 	case k.has(freeNames):
@@ -75,7 +75,7 @@ func (k *kind) nameFaults(name string) []string {
 	}
 }
 
-// segmentFaults are what makes a name no segment of a path.
+// segmentFaults says why a name is not a segment of a path.
 func segmentFaults(name string) (faults []string) {
 	if name == "." || name == ".." {
 		return []string{"may not be '" + name + "'"}
@@ -95,8 +95,8 @@ func labelFaults(name string) []string {
 	return validation.IsDNS1123Label(name)
 }
 
-// isSubdomain is true for most valid names, which then need not be matched with the regular
-// expressions of package validation.
+// isSubdomain returns true for most valid names, so that the slower regular expressions of package
+// validation are not needed for them.
 func isSubdomain(name string) bool {
 	for len(name) <= validation.DNS1123SubdomainMaxLength {
 		label, rest, more := strings.Cut(name, ".")
@@ -124,8 +124,8 @@ func isLabel(name string) bool {
 	return true
 }
 
-// checkNamespace refuses new objects in a namespace that is being deleted or, by
-// option, not there.
+// checkNamespace refuses new objects in a namespace that is being deleted. With
+// Options.RequireNamespaces it also refuses them in a missing namespace.
 func (r *request) checkNamespace() error {
 	if r.Name.Namespace == "" {
 		return nil
@@ -142,7 +142,7 @@ func (r *request) checkNamespace() error {
 	return nil
 }
 
-// checkUpdate returns the changes of metadata that no update may make.
+// checkUpdate returns the changes of metadata that are forbidden for every update.
 func checkUpdate(before, next map[string]any) (faults fieldErrors) {
 	immutable := func(name string, given bool) {
 		if given && !patch.Equal(before[name], next[name]) {
@@ -165,7 +165,7 @@ func checkUpdate(before, next map[string]any) (faults fieldErrors) {
 }
 
 // versionGiven is the error for an object that is created with a resourceVersion. It has no reason,
-// as that of an API server.
+// as in an API server.
 func versionGiven() error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: "resourceVersion should not be set on objects to be created",
@@ -174,12 +174,12 @@ func versionGiven() error {
 
 func (r *request) mustHaveVersion() error {
 	fault := field.Invalid(metadataPath.Child("resourceVersion"), 0, "must be specified for an update")
-	resource := r.resource() // in the place of the kind, as there
+	resource := r.resource() // the resource instead of the kind, as in an API server
 	return apierrors.NewInvalid(schema.GroupKind{Group: resource.Group, Kind: resource.Resource}, r.Name.Name, fieldErrors{fault})
 }
 
-// checkSameKind refuses a body of another kind than the request's, and of another version, unless
-// that is the one of storage. The error has no status yet.
+// checkSameKind refuses a body whose kind is not the request's. It also refuses another version,
+// except the storage version. The error has no status yet.
 func (r *request) checkSameKind(root map[string]any, stored any) error {
 	version, kind := root["apiVersion"], root["kind"]
 	if kind == r.kind.Kind.Kind && (version == r.kind.apiVersion || version == stored && stored != nil) {
@@ -188,8 +188,8 @@ func (r *request) checkSameKind(root map[string]any, stored any) error {
 	return fmt.Errorf("the kind of the object (%v, %v) does not match the one of the request (%s)", version, kind, r.kind.GroupVersionKind)
 }
 
-// checkSameObject refuses a body that is about another object than the request. What is applied may
-// leave its name out.
+// checkSameObject refuses a body that names another object than the request. The body of an apply
+// may leave out its name.
 func (r *request) checkSameObject(root map[string]any) error {
 	name, _ := object.String(root, "metadata", "name")
 	namespace, _ := object.String(root, "metadata", "namespace")
@@ -207,8 +207,9 @@ func unprocessable(err error) error {
 	return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
 }
 
-// uid depends on the seed, the place and how many objects were there before, so that it is the same
-// in every run and no two objects of a place have the same one.
+// uid returns a uid that depends on the seed, on the resource and name, and on the number of
+// earlier objects there. It is the same in every run, and no two objects of one name have the same
+// uid.
 func (s *store) uid(t *table, name types.NamespacedName) string {
 	return s.uidOf(t, name, t.incarnations.of(name))
 }
@@ -231,13 +232,13 @@ func uidText(id [16]byte) string {
 	return string(text)
 }
 
-// letters are those of the suffixes that Kubernetes generates.
+// letters are the letters of the suffixes that Kubernetes generates.
 const letters = "bcdfghjklmnpqrstvwxz2456789"
 
 // longestPrefix leaves room for the suffix in a DNS label.
 const longestPrefix = 63 - 5
 
-// generate returns a name that begins with the prefix and that no object has.
+// generate returns an unused name that begins with the prefix.
 func (r *request) generate(prefix string) string {
 	prefix = prefix[:min(len(prefix), longestPrefix)]
 	at := r.resource().String() + " " + r.Name.Namespace + " " + prefix

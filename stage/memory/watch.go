@@ -16,8 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// backlog is how many events are kept for a watcher that reads more slowly than objects are
-// written.
+// backlog is the largest number of events that are kept for a slow watcher.
 const backlog = 1 << 20
 
 // event is one change of a table.
@@ -28,16 +27,16 @@ type event struct {
 	obj, old *unstructured.Unstructured
 }
 
-// log holds the last events of a table: at least keep of them, and more for watchers that are
-// behind. Writers append and never wait for watchers.
+// log has the last events of a table: at least keep events, and more for slow watchers. Writers
+// append and never wait for watchers.
 type log struct {
 	keep     int
 	limit    int // length at which to trim next
 	events   []event
 	first    uint64 // number of events[0]
-	version  uint64 // of the last event that is no longer held
+	version  uint64 // of the last dropped event
 	watchers []*watcher
-	end      atomic.Uint64 // head, for feeds that look without the lock
+	end      atomic.Uint64 // head, for Feeds that read it without the lock
 }
 
 // append adds an event, and returns the events that are dropped.
@@ -99,20 +98,20 @@ type watcher struct {
 	wake      chan struct{}
 	initial   []watch.Event
 	next      uint64 // number of the next event to read; needs mu
-	unbounded bool   // all events that it has not read are kept, without a limit
-	bookmarks bool   // it is told each minute which version it has seen
+	unbounded bool   // all unread events are kept, without a limit
+	bookmarks bool   // a bookmark comes each minute
 }
 
-// Watch reports what happens to the objects of a kind after o.ResourceVersion, in a
-// namespace or in all if it is "". Without a version, or with "0", it begins with the
-// present objects as ADDED. An object that begins or ceases to match the selectors is
-// ADDED or DELETED.
+// Watch reports the changes of the objects of a kind after o.ResourceVersion. An empty namespace
+// means all namespaces. Without a version, or with "0", the watch begins with the present objects
+// as ADDED. An object that begins to match the selectors is ADDED; an object that no longer matches
+// is DELETED.
 //
 // With o.SendInitialEvents a BOOKMARK with the annotation k8s.io/initial-events-end follows the
-// present objects. If the events since a version are no longer kept, or the reader is more than a
-// million events behind, the watch ends with an ERROR event, Expired (410). Stop, the end of ctx
-// and o.TimeoutSeconds end it too. With o.AllowWatchBookmarks a BOOKMARK comes each minute of the
-// machine's clock. Writers never wait for a watch.
+// present objects. The watch ends with an ERROR event, Expired (410), if the events since the
+// version are no longer kept, or if the reader is more than a million events behind. Stop, the end
+// of ctx and o.TimeoutSeconds also end the watch. With o.AllowWatchBookmarks a BOOKMARK comes each
+// minute of the machine's clock. Writers never wait for a watch.
 func (c *Cluster) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
 	c.expireBeforeRead(gvk)
 	c.mu.Lock()
@@ -176,7 +175,7 @@ func (w *watcher) present(mark bool) {
 	}
 }
 
-// bookmark returns an object with nothing but the present version.
+// bookmark returns an object that has only the present version.
 func (w *watcher) bookmark() *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(w.kind.GroupVersionKind)
@@ -194,7 +193,7 @@ func (w *watcher) progress() []watch.Event {
 	return []watch.Event{{Type: watch.Bookmark, Object: w.bookmark()}}
 }
 
-// bookmarkPeriod is that of kube-apiserver.
+// bookmarkPeriod is the same as kube-apiserver's.
 const bookmarkPeriod = time.Minute
 
 func parseVersion(s string) (uint64, error) {
@@ -270,7 +269,7 @@ func (w *watcher) leave() {
 	l.watchers = slices.DeleteFunc(l.watchers, func(other *watcher) bool { return other == w })
 }
 
-// read appends the next events that match to an empty batch. It is false if some were lost.
+// read appends the next events that match to an empty batch. It returns false if events were lost.
 func (w *watcher) read(batch []watch.Event) ([]watch.Event, bool) {
 	w.handle.mu.RLock()
 	defer w.handle.mu.RUnlock()
@@ -287,8 +286,8 @@ func (w *watcher) read(batch []watch.Event) ([]watch.Event, bool) {
 	return batch, true
 }
 
-// send sends events to the channel. It is false if the watch was stopped or has ended with an error
-// event.
+// send sends events to the channel. It returns false if the watch was stopped, or has ended with an
+// error event.
 func (w *watcher) send(events []watch.Event) bool {
 	for _, e := range events {
 		if obj, ok := e.Object.(*unstructured.Unstructured); ok {

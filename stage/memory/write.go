@@ -25,11 +25,11 @@ type request struct {
 	entries *[]any // the managedFields to store, after an apply
 	given   any    // the managedFields that the client sent
 	dryRun  bool
-	decided *Review // the write as those have made it who were asked outside the cluster
-	settled bool    // ... and those have agreed to who are asked last
+	decided *Review // the write with the changes of the remote calls
+	settled bool    // ... and the confirming calls have accepted it
 	ctx     context.Context
 
-	special    bool // of a method of its own for a subresource
+	special    bool // of a special method for a subresource
 	statusOnly bool // the root of the next version is not shared, and only its status differs
 }
 
@@ -81,8 +81,8 @@ func (r *request) conflict(format string, args ...any) error {
 
 var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
 
-// Create stores a new object and returns it as stored. For a kind with the status
-// subresource the status is dropped.
+// Create stores a new object and returns the stored object. For a kind with the status subresource,
+// Create drops the status.
 func (c *Cluster) Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
 	return c.create(ctx, obj, o, false)
 }
@@ -98,9 +98,10 @@ func (c *Cluster) create(ctx context.Context, obj *unstructured.Unstructured, o 
 	})
 }
 
-// Update replaces an object, or its status if subresources is "status", and returns
-// it as stored. If it has a resourceVersion other than 0, that must be the stored one. Custom kinds and
-// some built-in ones, such as Leases and PodDisruptionBudgets, need one: else it is Invalid.
+// Update replaces an object, or its status if subresources is "status", and returns the stored
+// object. A resourceVersion other than "" and "0" must equal the stored one. Custom kinds and some
+// built-in kinds, such as Leases and PodDisruptionBudgets, need a resourceVersion; without one the
+// error is Invalid.
 func (c *Cluster) Update(ctx context.Context, obj *unstructured.Unstructured, o metav1.UpdateOptions, subresources ...string) (*unstructured.Unstructured, error) {
 	r := request{ctx: ctx, Request: newRequest("update", obj, subresources), manager: o.FieldManager, dryRun: len(o.DryRun) > 0}
 	return c.write(r, func(r *request) (*unstructured.Unstructured, error) {
@@ -130,16 +131,16 @@ func newRequest(verb string, obj *unstructured.Unstructured, subresources []stri
 	return r
 }
 
-// admit copies what a caller sent, in a form that can be stored: without empty metadata and, for
-// built-in kinds, without nulls, which Go types do not have. Root and metadata of the result are
-// not shared.
+// admit copies an object of a caller in a form that can be stored: without empty metadata and, for
+// built-in kinds, without nulls, which Go types do not have. The root and the metadata of the
+// result are not shared.
 func (r *request) admit(obj map[string]any) (map[string]any, error) {
 	root := r.interner.intern(obj, !r.kind.builtin)
 	return root, r.settleForm(root)
 }
 
-// settleForm checks an object, and corrects what an API server corrects. Root and metadata are not
-// shared.
+// settleForm checks an object, and makes the same corrections as an API server. The root and the
+// metadata must not be shared.
 func (r *request) settleForm(root map[string]any) error {
 	if err := wellFormed(root); err != nil {
 		return err
@@ -218,8 +219,8 @@ func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Un
 	return r.insert(r.kind, r.Name, root).object(), nil
 }
 
-// taken returns the error for an object whose name is taken: what is not valid is refused for that
-// first. Hooks.Review, which may keep account of objects, is not called.
+// taken returns the error for an object whose name is taken. An invalid object gets the error of
+// validation first. Hooks.Review is not called, because it can count objects.
 func (r *request) taken(root map[string]any) error {
 	if err := r.fill(nil, root); err != nil {
 		return err
@@ -256,8 +257,8 @@ func (r *request) place(metadata map[string]any) error {
 	return r.checkNamespace()
 }
 
-// setText sets a field, or removes it if the text is "". One that has the text already stays as it
-// is, so that it may be shared.
+// setText sets a field, or removes the field if the text is "". It does not write a field that
+// already has the text, so that m can be shared in this case.
 func setText(m map[string]any, field, text string) {
 	switch {
 	case text == "":
@@ -290,7 +291,7 @@ var firstPhases = map[schema.GroupKind]string{
 	{Kind: "Pod"}:                   "Pending",
 }
 
-// nodeKind is the kind whose new objects keep the status that they are given.
+// nodeKind is the kind whose new objects keep the status that the client sent.
 var nodeKind = schema.GroupKind{Kind: "Node"}
 
 func (r *request) initialStatus(root map[string]any) {
@@ -302,8 +303,8 @@ func (r *request) initialStatus(root map[string]any) {
 	}
 }
 
-// finished reports whether an object that is being deleted can be removed: no finalizer and no
-// grace period is left.
+// finished reports whether an object that is being deleted can be removed: it has no finalizer and
+// no grace period left.
 func finished(metadata map[string]any) bool {
 	if metadata["deletionTimestamp"] == nil {
 		return false
@@ -319,12 +320,12 @@ func finalizersOf(metadata map[string]any) []string {
 
 func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
 
-// storagePrefixes are the places of kinds in etcd that have other names than the kinds.
+// storagePrefixes are the prefixes of etcd keys that differ from the names of their kinds.
 var storagePrefixes = map[string]string{
 	"services": "services/specs", "endpoints": "services/endpoints", "nodes": "minions", "replicationcontrollers": "controllers", "ingresses": "ingress",
 }
 
-// storageKey is where an API server keeps the object, which it says in conflicts.
+// storageKey is the etcd key of the object in an API server, which conflicts name.
 func (r *request) storageKey() string {
 	prefix := r.kind.Resource
 	if other := storagePrefixes[prefix]; other != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/random"
 )
 
-// backoff is a growing pause between tries. Its randomness comes from a hash, so that a run can be
+// backoff is a growing pause between tries. Its random numbers are hashes, so that a run can be
 // repeated.
 type backoff struct {
 	first, longest time.Duration
@@ -18,7 +18,7 @@ type backoff struct {
 	tries          uint64
 }
 
-// next returns the next pause: twice the last one up to the longest, shortened by up to half.
+// next returns the next pause: twice the last pause up to the longest, shortened by up to half.
 func (b *backoff) next() time.Duration {
 	d := b.first
 	for i := uint64(0); i < b.tries && d < b.longest; i++ {
@@ -31,9 +31,8 @@ func (b *backoff) next() time.Duration {
 
 func (b *backoff) reset() { b.tries = 0 }
 
-// transient reports whether the same request may succeed later: the server is busy, away, or does
-// not accept the credentials of the moment; or the answer is not that of a server at all, so that
-// the connection is to blame.
+// transient reports whether the same request can succeed later. The server is busy or away, it does
+// not accept the present credentials, or the connection failed and no API server answered.
 func transient(err error) bool {
 	var local *localError
 	if errors.As(err, &local) {
@@ -48,28 +47,28 @@ func transient(err error) bool {
 		apierrors.IsTooManyRequests(err) || apierrors.IsTimeout(err)
 }
 
-// unanswered reports whether the connection is to blame: nobody has answered the request.
+// unanswered reports whether the connection failed: no server has answered the request.
 func unanswered(err error) bool {
 	var status apierrors.APIStatus
 	return transient(err) && !errors.As(err, &status)
 }
 
-// longestOutage bounds the pauses between tries whether the server is there again: it may be asked
-// often, because a connection that is refused costs it nothing, and whoever restarts a server wants
-// things to go on.
+// longestOutage is the longest pause between tries while the server does not answer. It is short,
+// because a refused connection costs the server nothing, and because a restarted server should get
+// requests soon.
 const longestOutage = 5 * time.Second
 
-// An outage is when requests are not answered. The first time that may be due to the one request,
-// and only its object waits. When the next one is not answered either, nothing more is sent until a
-// pause has passed, so that the objects that are due do not spend the time of a request each, one
-// after another, and need not wait each for a pause of its own when the server is back.
+// An outage is a time without answers. One failed request delays only its object. A second failed
+// request in a row delays all requests of the worker until a pause has passed. Otherwise each due
+// object would spend the time of a request, one after another, and would wait for a separate pause
+// after the server is back.
 type outage struct {
 	pause  backoff
 	failed bool // the last request
 	until  time.Time
 }
 
-// note takes in how a request went.
+// note records the result of a request.
 func (o *outage) note(err error, now time.Time) {
 	switch {
 	case err == nil || !unanswered(err):
@@ -82,7 +81,7 @@ func (o *outage) note(err error, now time.Time) {
 	}
 }
 
-// A localError was found before anything was sent. Sending again cannot help.
+// A localError was found before a request was sent. Sending again cannot help.
 type localError struct{ error }
 
 func (e *localError) Unwrap() error { return e.error }

@@ -9,14 +9,14 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// carriedOut reports whether the object is as the patch leaves it. It allows for what a server
-// changes: it adds and drops fields with empty values, and keeps times to the second.
+// carriedOut reports whether the object has the changes of the patch. It allows for changes that a
+// server makes: the server adds and drops fields with empty values, and rounds times to seconds.
 func carriedOut(p stage.Patch, obj *unstructured.Unstructured) bool {
 	after, err := p.Result(obj)
 	return err == nil && asStored(after, obj.Object)
 }
 
-// asStored reports whether a server may have stored a value as another.
+// asStored reports whether a server can have stored the value v as stored.
 func asStored(v, stored any) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -55,7 +55,7 @@ func itemsAsStored(v, stored []any) bool {
 	return true
 }
 
-// isEmpty reports whether a value means the same as a field that is absent.
+// isEmpty reports whether a value means the same as a missing field.
 func isEmpty(v any) bool {
 	switch v := v.(type) {
 	case nil:

@@ -71,7 +71,7 @@ func general(t testing.TB) *stage.Set {
 	return set
 }
 
-// playedBy records what a Player with so many workers does.
+// playedBy records the trace of a Player with a number of workers.
 func playedBy(t *testing.T, workers int, seed uint64) traces {
 	all := traces{}
 	synctest.Test(t, func(t *testing.T) {

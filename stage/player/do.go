@@ -14,19 +14,19 @@ import (
 
 // DoOptions of [Do]. The zero value is usable.
 type DoOptions struct {
-	// Now is the time that templates and Events have. The zero Now is the current time.
+	// Now is the time for templates and Events. The zero Now means the current time.
 	Now time.Time
 	// Trace is called for each effect, and for the failure that ends the transition. Nil: off.
 	Trace func(stage.TraceEvent)
 }
 
-// Do carries out a transition on obj, the object it was decided for, and returns the object as the
-// last effect left it: nil after a [stage.Delete]. Patches that change nothing are not sent. Each
-// patch requires that the object still is the version that the one before it returned.
+// Do plays a transition on obj, the object of the decision, and returns the object after the last
+// effect: nil after a [stage.Delete]. It does not send patches that change nothing. Each patch
+// requires the version of the object that the previous patch returned.
 //
-// Do does not retry: the error is a [*stage.Error], or a [*SendError] that says how far it
-// came. Simulators and tests use it; a [Player] adds retries. A writer that is a [transport.ValueWriter] or
-// a [transport.Impersonator] is used as one.
+// Do does not retry: the error is a [*stage.Error], or a [*SendError] that names the failed effect.
+// Simulators and tests use Do; a [Player] adds retries. Do uses the methods of a writer that is a
+// [transport.ValueWriter] or a [transport.Impersonator].
 func Do(ctx context.Context, w transport.Writer, t stage.Transition, obj *unstructured.Unstructured, o DoOptions) (*unstructured.Unstructured, error) {
 	if o.Now.IsZero() {
 		o.Now = time.Now()
@@ -60,7 +60,7 @@ func Do(ctx context.Context, w transport.Writer, t stage.Transition, obj *unstru
 type SendError struct {
 	Key    stage.Key
 	Stage  string
-	Index  int // place of the effect in the plan of the transition, see [stage.Transition.Plan]
+	Index  int // index of the effect in the plan of the transition, see [stage.Transition.Plan]
 	Effect stage.Effect
 	Err    error
 }

@@ -1,11 +1,11 @@
-// Package player plays the transitions of package stage on a cluster: it watches objects, waits
-// until transitions are due, sends their effects, and retries what failed.
+// Package player plays the transitions of package stage on a cluster. It watches objects, waits
+// until transitions are due, sends their effects, and retries failed requests.
 //
 // # Terminology
 //
 //   - A Transport is a cluster: six requests in the types of apimachinery.
-//   - A Player is a number of workers, each with an engine of package stage, around a Transport and
-//     the clock.
+//   - A Player connects a Transport and the clock to a number of workers. Each worker has a
+//     stage.Engine.
 //   - A transition is in flight while its effects are being sent.
 //
 // # Usage
@@ -16,29 +16,33 @@
 //	…
 //	err = player.Play(ctx, set, cluster, player.Options{Seed: 1})
 //
-// [Options.Select] limits what is watched and [Options.Filter] what is played; [Player.Use] swaps
-// the Set while it plays. [Do] carries out a single transition, without a clock and without
-// retries.
+// [Options.Select] limits the watched objects, and [Options.Filter] the played ones. [Player.Use]
+// replaces the Set while the Player runs. [Do] plays a single transition, without a clock and
+// without retries.
 //
 // # Transports
 //
-// A Transport returns a result or an error, never neither, and obeys its context: a request that
-// hangs is given up after [Options.Timeout]. Objects carry a resourceVersion that grows.
+// A Transport always returns a result or an error, and obeys its context: the Player gives up a
+// request after [Options.Timeout]. Objects have a resourceVersion that grows.
 //
-// Errors of an API server (apimachinery's api/errors) say what to do. After a conflict the object
-// is read again. Throttling, timeouts, 401 and 5xx are tried again. The rest is reported. An error
-// of any other type is taken for a failure of the connection, and tried again. While nobody
-// answers, a worker sends one request at a time with pauses of up to five seconds; when the server
-// is back, all that is due is sent. A kind that does not exist is asked for every five seconds at
-// most, and its objects are forgotten.
+// The Player decides by the errors of an API server (apimachinery's api/errors):
+//
+//   - After a conflict it reads the object again.
+//   - After throttling, timeouts, 401 and 5xx it tries again.
+//   - It reports all other errors of an API server, and does not try again.
+//   - An error of any other type counts as a failure of the connection, and the Player tries again.
+//
+// While no server answers, a worker sends one request at a time, with pauses of up to five seconds.
+// When the server is back, the worker sends everything that is due. The Player requests an unknown
+// kind at most every five seconds, and forgets its objects.
 //
 // # Determinism
 //
-// The draws are those of package stage: they do not depend on the number of workers. Pauses between
-// retries are hashes, too, so that a run within a testing/synctest bubble repeats exactly.
+// Package stage makes the draws; they do not depend on the number of workers. Pauses between
+// retries are also hashes, so that a run within a testing/synctest bubble repeats exactly.
 //
 // # Concurrency
 //
-// A Player is safe for concurrent use, and calls its Transport from several goroutines. Objects
-// from a Transport are shared and never changed.
+// A Player is safe for concurrent use, and calls its Transport from several goroutines. It shares
+// objects from a Transport and never changes them.
 package player

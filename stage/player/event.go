@@ -16,9 +16,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
-// event creates an Event about the object. Its name is made of the name of the object, the place of
-// the effect and the time at which the Stage was entered: a retry does not create a second Event,
-// another entry does.
+// event creates an Event about the object. Its name consists of the name of the object, the index
+// of the effect and the time of entry into the Stage. So a retry does not create a second Event,
+// but a new entry does.
 func (p *inFlight) event(ctx context.Context, w transport.Writer, e stage.Event, now time.Time) error {
 	t := p.transition
 	id := random.Hash(t.Seed()).Text("event").Text(string(t.UID)).Number(uint64(t.Entered.UnixNano())).Number(uint64(p.index)).Sum()
@@ -37,7 +37,7 @@ func (p *inFlight) event(ctx context.Context, w transport.Writer, e stage.Event,
 	return err
 }
 
-// reference is the involvedObject of an Event about the object, as it is by now.
+// reference returns the involvedObject of an Event about the present object.
 func (p *inFlight) reference() map[string]any {
 	k := p.transition.Key
 	apiVersion, kind := k.GroupVersionKind().ToAPIVersionAndKind()
@@ -55,7 +55,7 @@ func (p *inFlight) reference() map[string]any {
 	return ref
 }
 
-// eventObject is a v1 Event as client-go's recorder makes it.
+// eventObject returns a v1 Event like those of client-go's recorder.
 func eventObject(e stage.Event, name string, about map[string]any, now time.Time) *unstructured.Unstructured {
 	var stamp any = now.UTC().Format(time.RFC3339)
 	namespace, _ := about["namespace"].(string)

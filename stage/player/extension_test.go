@@ -19,7 +19,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
-// overtaken is a cluster in which somebody else writes just before the first patch arrives.
+// overtaken is a cluster in which another client writes just before the first patch arrives.
 type overtaken struct {
 	*memory.Cluster
 	once sync.Once

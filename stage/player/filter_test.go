@@ -92,7 +92,7 @@ func TestPlaysChooses(t *testing.T) {
 }
 
 // TestReconsiderTouchesOnlyWhatChanges: a Stage whose effect changes nothing is not played again
-// because somebody asks.
+// because of a call of Refilter.
 func TestReconsiderTouchesOnlyWhatChanges(t *testing.T) {
 	var played atomic.Int32
 	o := player.Options{

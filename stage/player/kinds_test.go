@@ -80,7 +80,7 @@ func TestKindsComeAndGo(t *testing.T) {
 	})
 }
 
-// vanishing is a cluster that loses a kind, and does not say so in its watches, which end each
+// vanishing is a cluster that loses a kind. Its watches do not report the loss; they end each
 // minute.
 type vanishing struct {
 	*memory.Cluster

@@ -19,8 +19,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
-// releases is a Stage as an operator might well write it, whose expression takes seconds on a text
-// of a megabyte if nobody limits it.
+// releases is a Stage that an operator could write. Without limits its expression takes seconds on
+// a text of a megabyte.
 const releases = `
 apiVersion: kwok.x-k8s.io/v1alpha1
 kind: Stage
@@ -51,8 +51,9 @@ func releasesSet(t testing.TB) *stage.Set {
 	return set
 }
 
-// TestHostileObjectsDoNotStopOthers plays 64 objects with a megabyte of text for the expression
-// beside 500 sound ones. The goal is two seconds; the bound is for a machine twenty times slower.
+// TestHostileObjectsDoNotStopOthers plays 64 objects with a megabyte of text for the expression,
+// together with 500 sound objects. The goal is two seconds; the bound is for a machine twenty times
+// slower.
 func TestHostileObjectsDoNotStopOthers(t *testing.T) {
 	cluster := memory.New(memory.Options{})
 	text := strings.Repeat("0123456789abcdef", 1<<16)
@@ -80,8 +81,8 @@ func TestHostileObjectsDoNotStopOthers(t *testing.T) {
 	require.Len(t, list.Items, 564)
 }
 
-// TestRunEndsBetweenObjects holds that a worker looks at no further object once the context is done,
-// however many wait.
+// TestRunEndsBetweenObjects checks that a worker looks at no further object once the context is
+// done, even if many objects wait.
 func TestRunEndsBetweenObjects(t *testing.T) {
 	cluster := memory.New(memory.Options{})
 	for i := range 200 {

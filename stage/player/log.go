@@ -25,13 +25,13 @@ func LogTrace(logger *slog.Logger) func(stage.TraceEvent) {
 			return
 		}
 		r := slog.NewRecord(e.Time, level, e.Kind.String(), 0)
-		r.AddAttrs(e.LogValue().Group()[1:]...) // the first is the kind, which the message is
-		_ = handler.Handle(ctx, r)              // as slog.Logger does: nobody could be told
+		r.AddAttrs(e.LogValue().Group()[1:]...) // the first is the kind, which is already the message
+		_ = handler.Handle(ctx, r)              // slog.Logger also ignores the error
 	}
 }
 
 func levelOf(e stage.TraceEvent) slog.Level {
-	isKind := e.Key.Name == "" // its list or watch failed, which is tried again
+	isKind := e.Key.Name == "" // a list or watch of the kind failed and is tried again
 	switch {
 	case e.Err != nil && (isKind || e.Kind == stage.TraceEffected):
 		return slog.LevelWarn

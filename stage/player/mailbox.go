@@ -6,9 +6,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// A mailbox passes observations of the watchers and requests of the Player on to a worker. It keeps
-// only the last state of each object, so that a watcher never waits for a worker that waits for its
-// transport, and memory is bounded by the number of objects.
+// A mailbox is a queue without a limit, from the watchers and the Player to one worker. It keeps
+// only the newest state of each object. So a watcher never waits for a worker that waits for its
+// transport, and the number of objects bounds the memory.
 type mailbox struct {
 	wake chan struct{} // has a token while there is something to take
 
@@ -16,10 +16,10 @@ type mailbox struct {
 	waiting  map[stage.Key]observation
 	order    []stage.Key
 	set      *stage.Set // to use; nil: as before
-	refilter bool       // ask the filter anew about every object
+	refilter bool       // call the filter again for every object
 }
 
-// mail is what was in a mailbox.
+// mail is the content of a mailbox.
 type mail struct {
 	observations []observation // in the order of arrival of their objects
 	set          *stage.Set
@@ -30,7 +30,7 @@ func newMailbox() *mailbox {
 	return &mailbox{wake: make(chan struct{}, 1), waiting: map[stage.Key]observation{}}
 }
 
-// put adds a state, in the place of an older one of the object that is still waiting.
+// put adds a state. It replaces an older state of the object that is still waiting.
 func (m *mailbox) put(s observation) {
 	m.add(func() {
 		if _, known := m.waiting[s.key]; !known {
@@ -54,7 +54,7 @@ func (m *mailbox) add(change func()) {
 	}
 }
 
-// len is how many objects have observations that the worker has not taken.
+// len returns the number of objects with observations that the worker has not taken.
 func (m *mailbox) len() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

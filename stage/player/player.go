@@ -17,39 +17,40 @@ import (
 
 // Options of [New]. The zero value is usable.
 type Options struct {
-	// Seed decides all draws, together with what the comment of package stage names.
+	// Seed decides all draws, together with the values that the comment of package stage lists.
 	Seed uint64
-	// Workers is how many requests are under way at once: each worker sends one after another. The
-	// result does not depend on it. Choose it by the rate that is wanted and the time that a
-	// request takes. Default 16.
+	// Workers is the largest number of concurrent requests: each worker sends one request after
+	// another. The result does not depend on Workers. Choose the number by the wanted rate and the
+	// time that a request takes. Default 16.
 	Workers int
-	// Timeout is how long one request may take before it counts as failed and is tried again.
-	// Default 30s.
+	// Timeout is the longest time of one request. After it the request counts as failed and is
+	// tried again. Default 30s.
 	Timeout time.Duration
 	// Namespace limits the player to one namespace. Default all.
 	Namespace string
-	// Select limits what is listed and watched of a kind. Objects that leave the selection count as
-	// gone. A Node that is not selected is unknown to the Env: its pods get addresses as if it had
-	// no podCIDRs. Default all.
+	// Select limits the objects of a kind that are listed and watched. An object that leaves the
+	// selection counts as gone. The Env does not know a Node that is not selected: its pods get
+	// addresses as if the Node had no podCIDRs. Default all.
 	Select map[schema.GroupVersionKind]Selection
-	// Filter reports whether an object that is watched is played. The others are left alone; the
-	// Env observes them. It is asked at each change of the object and again before each effect, so
-	// that nothing is written any more to an object that it excludes. It must be fast, must be safe
-	// for concurrent use, and must not change obj. When its answers change for another reason than
-	// a change of the object, call [Player.Refilter]. Nil: all are played.
+	// Filter reports whether a watched object is played. The Player does not play other objects,
+	// but the Env observes them. The Player calls Filter at each change of the object and before
+	// each effect, so that it writes nothing more to an excluded object. Filter must be fast, must
+	// be safe for concurrent use, and must not change obj. If its results change while the object
+	// stays the same, call [Player.Refilter]. Nil plays all objects.
 	Filter func(obj *unstructured.Unstructured) bool
-	// Trace is called for everything that happens, by one goroutine at a time. It must not block: the
-	// player waits for it, and Run does not end before it returns.
+	// Trace is called for every event, by one goroutine at a time. It must not block: the player
+	// waits for it, and Run does not end before it returns.
 	Trace func(stage.TraceEvent)
-	// LivelockLimit is how many transitions one object may make within LivelockWindow before it is
-	// parked as a livelock: left alone until it changes. Default 100.
+	// LivelockLimit is the number of transitions that one object may make within LivelockWindow.
+	// After more transitions the Player parks the object as a livelock: it plays no Stage on the
+	// object until the object changes. Default 100.
 	LivelockLimit int
-	// LivelockWindow is the time within which transitions count as following one another without
-	// delay. Default 1s.
+	// LivelockWindow is the time within which transitions count as immediate successors of each
+	// other. Default 1s.
 	LivelockWindow time.Duration
-	// RetryAfter is the first pause before an effect that failed is sent again. Each further pause
-	// is twice as long, up to MaxRetryAfter, and is shortened by up to half at random. Default
-	// 200ms and 30s. If the connection failed, it is 5s at most.
+	// RetryAfter is the first pause before a failed effect is sent again. Each further pause is
+	// twice as long, up to MaxRetryAfter, and is shortened by up to half at random. Default 200ms
+	// and 30s. After a failure of the connection a pause is at most 5s.
 	RetryAfter    time.Duration
 	MaxRetryAfter time.Duration
 }
@@ -57,7 +58,7 @@ type Options struct {
 // A Selection is label and field selectors in the form of the API. The zero value selects all.
 type Selection struct {
 	Labels string // such as app=web,tier!=test
-	Fields string // such as spec.nodeName=n1; what is supported depends on the kind
+	Fields string // such as spec.nodeName=n1; the supported fields depend on the kind
 }
 
 func (o Options) withDefaults() Options {
@@ -71,8 +72,8 @@ func (o Options) withDefaults() Options {
 }
 
 // A Player plays a Set on a cluster in real time, or in virtual time within a testing/synctest
-// bubble. It watches the objects of every kind that the Set has Stages for, gives each to one of
-// its workers by the hash of its key, and sends the effects as they come due. Effects of one object
+// bubble. It watches the objects of every kind that the Set has Stages for. The hash of its key
+// assigns an object to a worker, which sends the effects when they are due. Effects of one object
 // are sent one after another.
 //
 // A Player may be run once. Its methods are safe for concurrent use.
@@ -83,11 +84,11 @@ type Player struct {
 	tracing   sync.Mutex
 	playing   atomic.Bool // a Set is in use
 
-	watching sync.Mutex                           // held to change watchers, and to read them outside Run
+	watching sync.Mutex                           // locked to change watchers, and to read them outside Run
 	watchers map[schema.GroupVersionKind]*watcher // changed by Run only
 
 	using sync.Mutex
-	sets  chan *stage.Set // has the Set to use next, if there is one
+	sets  chan *stage.Set // has the next Set, if any
 }
 
 // New returns a player that is ready to run.
@@ -111,14 +112,14 @@ func New(s *stage.Set, t transport.Transport, o Options) *Player {
 	return p
 }
 
-// Play runs a new [Player] until ctx is done, and returns the cause of that.
+// Play runs a new [Player] until ctx is done, and returns context.Cause(ctx).
 func Play(ctx context.Context, s *stage.Set, t transport.Transport, o Options) error {
 	return New(s, t, o).Run(ctx)
 }
 
-// Run plays until ctx is done, and returns the cause of that. All goroutines have ended by then.
-// Failures of single objects or of the connection do not end it: they go to Options.Trace, and are
-// retried where a retry can help.
+// Run plays until ctx is done, and returns context.Cause(ctx). All goroutines of the Player have
+// then ended. Failures of single objects or of the connection do not end Run: they go to
+// Options.Trace, and are retried if a retry can help.
 func (p *Player) Run(ctx context.Context) error {
 	var working sync.WaitGroup
 	defer p.playing.Store(false)
@@ -134,7 +135,7 @@ func (p *Player) Run(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// takeUpSets takes up Sets as they come, until ctx is done.
+// takeUpSets starts to use each new Set, until ctx is done.
 func (p *Player) takeUpSets(ctx context.Context) {
 	var next *stage.Set
 	var ready <-chan struct{}
@@ -151,8 +152,9 @@ func (p *Player) takeUpSets(ctx context.Context) {
 	}
 }
 
-// prepare starts the watches that a Set needs, and returns a channel that is closed once the Set
-// can be played: when the nodes are known, if it needs them. Other kinds are not listed before.
+// prepare starts the watches that a Set needs. It returns a channel that is closed once the Set can
+// be played: at once, or when the nodes are known if the Set needs them. Other kinds are not listed
+// before.
 func (p *Player) prepare(ctx context.Context, s *stage.Set) <-chan struct{} {
 	ready := make(chan struct{})
 	close(ready)
@@ -167,7 +169,7 @@ func (p *Player) prepare(ctx context.Context, s *stage.Set) <-chan struct{} {
 	return ready
 }
 
-// setWatcher keeps the watcher of a kind; nil takes it away.
+// setWatcher sets the watcher of a kind; nil removes it.
 func (p *Player) setWatcher(kind schema.GroupVersionKind, w *watcher) {
 	p.watching.Lock()
 	defer p.watching.Unlock()
@@ -176,26 +178,26 @@ func (p *Player) setWatcher(kind schema.GroupVersionKind, w *watcher) {
 	}
 }
 
-// Refilter asks Options.Filter anew about every object that is known. What is pending for objects
-// that are no longer played is cancelled, and their transitions in flight send nothing more.
-// Objects that are played now are observed as if they were new. It returns at once and may be
-// called at any time by any goroutine.
+// Refilter calls Options.Filter again for every known object. If an object is no longer played, its
+// pending transition is cancelled, and a transition in flight sends nothing more. If an object is
+// now played, the Player observes it like a new object. Refilter returns at once, and any goroutine
+// may call it at any time.
 func (p *Player) Refilter() {
 	for _, w := range p.workers {
 		w.inbox.askRefilter()
 	}
 }
 
-// Stats are numbers of a [Player] at one moment. Those of different workers are of slightly
-// different moments.
+// Stats are numbers of a [Player] at one moment. The numbers of different workers can be from
+// slightly different moments.
 type Stats struct {
-	Objects  int // that are known and played
-	Pending  int // of those, how many have a transition ahead
-	Retrying int // of those, how many wait to send an effect again
-	Queued   int // objects with news that no worker has looked at
+	Objects  int // the known objects that are played
+	Pending  int // the number of Objects with a pending transition
+	Retrying int // the number of Objects that wait to send an effect again
+	Queued   int // objects with an observation that their worker has not read
 }
 
-// Stats returns the numbers of the moment. It may be called by any goroutine.
+// Stats returns the present numbers. Any goroutine may call it.
 func (p *Player) Stats() Stats {
 	var all Stats
 	for _, w := range p.workers {
@@ -214,7 +216,7 @@ func (p *Player) deliver(o observation) {
 	p.workers[random.Below(hash.Sum(), uint64(len(p.workers)))].inbox.put(o)
 }
 
-// An observation is one state of an object, or its end.
+// An observation is one state of an object, or its deletion.
 type observation struct {
 	key       stage.Key
 	obj       *unstructured.Unstructured // the last state known

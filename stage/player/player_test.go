@@ -240,8 +240,8 @@ func TestDeleteOfMissingObject(t *testing.T) {
 	})
 }
 
-// TestPodIsDeletedOnce holds that the state in which an API server shows a Pod whose grace period
-// has ended is not one to delete again.
+// TestPodIsDeletedOnce checks that a Pod is not deleted again in the state that an API server shows
+// after the end of the grace period.
 func TestPodIsDeletedOnce(t *testing.T) {
 	f := &flaky{}
 	set := compile(t, stageYAML("delete", "  selector: {matchExpressions: [{key: .metadata.deletionTimestamp, operator: Exists}]}\n  next: {delete: true}"))

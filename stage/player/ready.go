@@ -13,17 +13,17 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/listwatch"
 )
 
-// KindState tells how well a [Player] knows the objects of one kind.
+// KindState says whether a [Player] knows the objects of one kind.
 type KindState struct {
-	// Listed is when the last list was complete. Zero: there was none.
+	// Listed is the time at which the last list was complete; zero before the first list.
 	Listed time.Time
-	// Err is why the kind cannot be listed or watched at present; nil if it can be. That a watch
-	// has expired or lost its connection is no error yet: what follows is a list or a new watch.
+	// Err says why the kind cannot be listed or watched at present; nil if it can. An expired watch
+	// or a lost connection is not an error yet: a list or a new watch follows.
 	Err error
 }
 
-// Kinds returns the state of each kind that the player watches; none before [Player.Run] and after
-// it. It may be called by any goroutine.
+// Kinds returns the state of each kind that the player watches. The result is empty before and
+// after [Player.Run]. Any goroutine may call it.
 func (p *Player) Kinds() map[schema.GroupVersionKind]KindState {
 	p.watching.Lock()
 	watchers := maps.Clone(p.watchers)
@@ -35,10 +35,10 @@ func (p *Player) Kinds() map[schema.GroupVersionKind]KindState {
 	return states
 }
 
-// Ready returns nil while the player plays and knows the objects of every kind: each was listed
-// once and none fails to be listed or watched. A kind that the cluster does not have needs no list.
-// The error joins one for each kind that is not known. It is for health checks, and may be called
-// by any goroutine.
+// Ready returns nil while the player plays and knows the objects of every kind. Each kind must have
+// been listed once, and its list and watch must not fail at present. An unknown kind of the cluster
+// needs no list. The error joins an error for each kind that is not ready. Ready is for health
+// checks, and any goroutine may call it.
 func (p *Player) Ready() error {
 	if !p.playing.Load() {
 		return errors.New("no Set is played: the player does not run, or the Nodes are not listed yet")
@@ -71,7 +71,7 @@ func (w *watcher) kindState() KindState {
 	return w.state
 }
 
-// note keeps what a piece of news says about the kind.
+// note updates the state from an event of the watch.
 func (s *KindState) note(e listwatch.Event) {
 	switch {
 	case e.Type == listwatch.Listed:

@@ -47,7 +47,7 @@ func forbidden() error {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", nil)
 }
 
-// ready runs a test beside a player on a cluster that fails as it is told.
+// ready runs a test together with a player, on a cluster that fails as the test says.
 func ready(t *testing.T, set *stage.Set, r *refusing, test func(*player.Player)) {
 	synctest.Test(t, func(t *testing.T) {
 		r.Cluster = memory.New(memory.Options{})

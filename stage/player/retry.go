@@ -24,8 +24,8 @@ func (w *worker) onError(ctx context.Context, o *objectState, err error) {
 	}
 }
 
-// retryLater sends the effect again after a pause. Unless the server refused it, the effect may
-// have been carried out although the answer was lost, so that the transition counts as begun.
+// retryLater sends the effect again after a pause. Unless the server refused the effect, it can
+// have been applied although the answer was lost, so the transition counts as begun.
 func (w *worker) retryLater(o *objectState, err error) {
 	p := o.inFlight
 	o.conflicted = apierrors.IsConflict(err)
@@ -56,9 +56,9 @@ func (w *worker) giveUp(o *objectState, err error) {
 	}
 }
 
-// retryAfterConflict goes on with the present state of the object, because an effect was for an
-// older state. If the object was made again under its name, or the Stage no longer matches and
-// nothing was sent yet, the transition is abandoned; one that has begun is finished.
+// retryAfterConflict continues with the present state of the object, because an effect was for an
+// older state. It abandons the transition if a new object has the name, or if the Stage no longer
+// matches and nothing was sent yet. A transition that has begun is finished.
 func (w *worker) retryAfterConflict(ctx context.Context, o *objectState, conflict error) {
 	p := o.inFlight
 	obj, err := w.get(ctx, o.key)
@@ -85,8 +85,8 @@ func (w *worker) retryAfterConflict(ctx context.Context, o *objectState, conflic
 	w.rerender(o, conflict)
 }
 
-// acknowledge counts an effect whose answer was lost as carried out if the object is as the effect
-// leaves it. Rendered anew, the effect might differ by the time.
+// acknowledge skips an effect whose answer was lost if the object already has its changes.
+// Rendering the effect again could give another result, because the time has changed.
 func (w *worker) acknowledge(o *objectState) {
 	p := o.inFlight
 	e, ok := p.plan[p.index].(stage.Patch)
@@ -115,7 +115,7 @@ func (w *worker) get(ctx context.Context, k stage.Key) (*unstructured.Unstructur
 	return obj, err
 }
 
-// rerender prepares the effects that are left for the present state.
+// rerender renders the remaining effects for the present state.
 func (w *worker) rerender(o *objectState, conflict error) {
 	p := o.inFlight
 	plan, err := p.transition.Plan(o.obj, time.Now())
@@ -124,7 +124,7 @@ func (w *worker) rerender(o *objectState, conflict error) {
 		return
 	}
 	p.obj, p.plan = o.obj, plan
-	if !o.conflicted { // the first conflict is normal: somebody else was faster, or an answer was lost
+	if !o.conflicted { // the first conflict is normal: another client was faster, or an answer was lost
 		o.conflicted = true
 		w.retries.Set(o, time.Now())
 		return

@@ -28,7 +28,7 @@ import (
 // Where the tests of this file say "as specified" they mean what the specification of effects says
 // on resuming a transition.
 
-// away is a cluster that nobody can reach for a time.
+// away is a cluster that cannot be reached for a time.
 type away struct {
 	*memory.Cluster
 	hangs bool // requests hang, else they are refused
@@ -185,7 +185,7 @@ func TestEffectsFollowEachOthersVersions(t *testing.T) {
 	})
 }
 
-// spy notes the resourceVersions that patches ask for, and those that they leave.
+// spy records the resourceVersions that patches require, and the resourceVersions of their results.
 type spy struct {
 	*memory.Cluster
 	asked, got []string
@@ -209,9 +209,9 @@ func (f *flaky) total() int {
 	return len(f.calls)
 }
 
-// As specified: when a conflict shows that the object is another one, or gone, the transition is
-// dropped; the new object has its own life. That holds for a Delete, too, whose UID is no longer
-// there.
+// As specified: the transition is dropped when a conflict shows that the object is gone, or is
+// another one; the new object has its own life. The same is true for a Delete whose UID no longer
+// exists.
 func TestConflictWithAnotherObject(t *testing.T) {
 	for _, effect := range []string{"  delay: {durationMilliseconds: 1000}\n  next: {statusTemplate: 'phase: Running'}", "  delay: {durationMilliseconds: 1000}\n  next: {delete: true}"} {
 		for _, replaced := range []bool{true, false} {
@@ -259,7 +259,7 @@ func TestConflictsWithoutEndAreTriedLessAndLess(t *testing.T) {
 	})
 }
 
-// A young server is one that closes the watch of whoever does not read ten events in time.
+// A young server closes the watch of a client that does not read ten events in time.
 type young struct{ *memory.Cluster }
 
 func (y young) Share() transport.Transport { return y }

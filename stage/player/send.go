@@ -20,26 +20,26 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
-// fieldManager is the field manager of what effects write.
+// fieldManager is the field manager of effects.
 const fieldManager = "stagecraft"
 
 // inFlight is a transition whose effects are being sent.
 type inFlight struct {
 	transition  stage.Transition
-	obj         *unstructured.Unstructured // as the effects so far left it; nil once it is deleted
+	obj         *unstructured.Unstructured // after the effects so far; nil after its deletion
 	plan        []stage.Effect
-	index       int    // of the next place in the plan
-	begun       bool   // whether an effect was carried out, or may have been
-	unconfirmed bool   // whether the one at index may have been
+	index       int    // of the next effect in the plan
+	begun       bool   // whether an effect was applied, or can have been
+	unconfirmed bool   // whether the effect at index can have been applied
 	changed     bool   // whether a patch changed the object
-	last        string // the version that the last patch left
-	released    bool   // whether that patch took the last finalizer from an object that was to go, so that it is gone
+	last        string // the version after the last patch
+	released    bool   // whether the last patch removed the last finalizer of a deleted object, so that the object is gone
 	noop        bool   // whether the last effect was a patch that changes nothing, and so was not sent
 }
 
 func (p *inFlight) done() bool { return p.index >= len(p.plan) }
 
-// send carries out the effect at index and steps on. On an error it stays where it is.
+// send sends the effect at index and increments index. On an error index stays.
 func (p *inFlight) send(ctx context.Context, w transport.Writer, now time.Time) error {
 	e := p.plan[p.index]
 	if e != nil {
@@ -92,7 +92,7 @@ func (p *inFlight) patch(ctx context.Context, w transport.Writer, e stage.Patch)
 	return err
 }
 
-// became takes in what a patch left of the object.
+// became records the object after a patch.
 func (p *inFlight) became(obj *unstructured.Unstructured) {
 	version := obj.GetResourceVersion()
 	same := version == p.obj.GetResourceVersion()
@@ -119,7 +119,7 @@ func (c *change) noOp(w transport.Writer) (bool, error) {
 	return err == nil && patch.Equal(c.before.Object, c.after), err
 }
 
-// send sends the patch as values to a Writer that takes them, else as text.
+// send sends the patch as values if the Writer takes them, or else as text.
 func (c *change) send(ctx context.Context, w transport.Writer) (*unstructured.Unstructured, error) {
 	o := metav1.PatchOptions{FieldManager: fieldManager}
 	if v, ok := w.(transport.ValueWriter); ok {
@@ -172,7 +172,7 @@ func subresources(name string) []string {
 	return []string{name}
 }
 
-// delete deletes the object, unless it is another one by now.
+// delete deletes the object, unless another object has its name now.
 func (p *inFlight) delete(ctx context.Context, w transport.Writer) error {
 	k := p.transition.Key
 	o := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
@@ -187,8 +187,8 @@ func (p *inFlight) delete(ctx context.Context, w transport.Writer) error {
 	return nil
 }
 
-// apply patches a subresource, or applies the object; the other types create it first and patch it
-// if it is there.
+// apply patches a subresource, or applies the object. The other patch types first try to create the
+// object, and patch it if it exists.
 func (p *inFlight) apply(ctx context.Context, w transport.Writer, e stage.Apply) error {
 	w, err := impersonate(w, e.Impersonate)
 	if err != nil {
@@ -214,7 +214,7 @@ func (p *inFlight) apply(ctx context.Context, w transport.Writer, e stage.Apply)
 		return w.Patch(ctx, obj.GroupVersionKind(), name, e.Type, e.JSON(), o, subresources(e.Subresource)...)
 	})
 	if err = cmp.Or(err, answersApply(result, obj, name)); err == nil && result != nil && p.obj != nil && answers(result, p.transition.Key, p.transition.UID) == nil {
-		p.obj = result // it was the object itself
+		p.obj = result // the applied object is the object itself
 	}
 	return err
 }
@@ -225,8 +225,8 @@ var (
 	errOtherObject     = errors.New("the transport answered with another object")
 )
 
-// answersApply checks that a result, if there is one, is the object that was applied. That of a kind
-// without namespaces has none.
+// answersApply checks that a result, if any, is the applied object. The result has no namespace for
+// a cluster-scoped kind.
 func answersApply(result, applied *unstructured.Unstructured, name types.NamespacedName) error {
 	if result == nil {
 		return nil
@@ -239,8 +239,8 @@ func answersApply(result, applied *unstructured.Unstructured, name types.Namespa
 	return answers(result, k, "")
 }
 
-// answers checks that a result is the object that was asked for: what a broken client or a proxy
-// confuses must not be taken for its state. An empty uid is any.
+// answers checks that a result is the requested object. A broken client or proxy can return another
+// object, which must not be used as its state. An empty uid matches any uid.
 func answers(obj *unstructured.Unstructured, k stage.Key, uid types.UID) error {
 	if obj == nil {
 		return errNoResult

@@ -9,19 +9,19 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// Use puts another Set in the place of the present one, while the player plays or before. It
-// returns at once and may be called at any time by any goroutine. If Sets come faster than the
-// player can take them up, the last one counts.
+// Use replaces the present Set, while the player plays or before. It returns at once, and any
+// goroutine may call it at any time. If several Sets come before the player uses the first, only
+// the last one counts.
 //
-// The player observes the objects of all kinds whose Stages differ again, without waiting for a
-// change, each by the old Set or by the new one, never by both. What is pending for a Stage that
-// has the same name and spec in both keeps its draw and its due time (see [stage.Engine.Use]). A
-// transition in flight is finished with the Set it began with. Kinds that are new are listed and
-// watched; those without Stages are forgotten, and their watches end.
+// The player observes the objects of all kinds with different Stages again, without waiting for a
+// change. At any time it uses either the old or the new Set for an object, never both. A pending
+// transition keeps its draw and its due time if its Stage has the same name and spec in both Sets
+// (see [stage.Engine.Use]). A transition in flight is finished with its first Set. New kinds are
+// listed and watched. Kinds without Stages are forgotten, and their watches end.
 //
-// The Env of the new Set observes all objects that the player knows before anything is played. It
-// does not know the addresses that the old Env gave to pods and that are not yet in their status:
-// give all Sets of a player the same Env (see [stage.Options]).
+// The Env of the new Set observes all objects that the player knows before a transition is played.
+// A new Env does not know addresses that the old Env has given to pods and that are not yet in
+// their status. So give all Sets of a player the same Env (see [stage.Options]).
 func (p *Player) Use(s *stage.Set) {
 	p.using.Lock()
 	defer p.using.Unlock()
@@ -32,7 +32,7 @@ func (p *Player) Use(s *stage.Set) {
 	p.sets <- s
 }
 
-// show takes up a Set: its Env observes the objects that are known, the workers get it, and the
+// show makes the player use a Set: its Env observes the known objects, the workers get the Set, and
 // watches that it does not need end.
 func (p *Player) show(s *stage.Set) {
 	for _, w := range p.watchers {
@@ -51,7 +51,7 @@ func (p *Player) show(s *stage.Set) {
 	}
 }
 
-// use plays another Set from now on.
+// use makes the worker play another Set.
 func (w *worker) use(ctx context.Context, s *stage.Set) {
 	differs := w.engine.Use(s, time.Now())
 	w.each(ctx, func(o *objectState) {
@@ -65,7 +65,7 @@ func (w *worker) use(ctx context.Context, s *stage.Set) {
 	})
 }
 
-// refilter asks the filter anew about every object.
+// refilter calls the filter again for every object.
 func (w *worker) refilter(ctx context.Context) {
 	w.each(ctx, func(o *objectState) {
 		if w.included(o.obj) == o.excluded {

@@ -41,7 +41,7 @@ func directing(t *testing.T, set *stage.Set, o player.Options, wrap func(transpo
 	})
 }
 
-// after lets time pass, and waits until everybody is done with it.
+// after lets time pass, and waits until all goroutines have handled it.
 func after(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -126,8 +126,8 @@ func TestAPlayIsFinishedWithItsOwnSet(t *testing.T) {
 	}
 }
 
-// TestTheNewEnvLearns holds that addresses that pods have are not given again by the Env of a new
-// Set, nor nodes forgotten.
+// TestTheNewEnvLearns checks that the Env of a new Set knows the nodes, and does not give an
+// address that a pod already has.
 func TestTheNewEnvLearns(t *testing.T) {
 	addressed := phased("address", "Pending", "  next: {statusTemplate: \"phase: Running\\npodIP: {{ PodIPWith .spec.nodeName false .metadata.uid .metadata.name .metadata.namespace }}\"}")
 	fresh := func() *stage.Set {

@@ -40,10 +40,10 @@ type watcher struct {
 	done   chan struct{} // closed at the end
 
 	mu      sync.Mutex
-	set     *stage.Set // whose Env observes
+	set     *stage.Set // its Env observes the objects
 	objects listwatch.Objects
 	ready   bool // whether listed is closed
-	missing bool // whether the kind was said not to exist
+	missing bool // whether the kind was reported as unknown
 	state   KindState
 }
 
@@ -75,7 +75,7 @@ func (w *watcher) options() listwatch.Options {
 	return listwatch.Options{Retry: o.RetryAfter, Longest: o.MaxRetryAfter, Timeout: o.Timeout, Seed: o.Seed}
 }
 
-// hear takes in events of the watch. The Env observes all of them first, so that no worker renders
+// hear handles events of the watch. The Env observes all of them first, so that no worker renders
 // an object that the Env does not know.
 func (w *watcher) hear(e listwatch.Event) {
 	w.mu.Lock()
@@ -98,7 +98,7 @@ func (w *watcher) hear(e listwatch.Event) {
 	}
 }
 
-// pass passes a piece of news on.
+// pass passes an event on to the worker.
 func (w *watcher) pass(e listwatch.Event) {
 	switch e.Type {
 	case listwatch.Updated, listwatch.Deleted:
@@ -114,7 +114,7 @@ func (w *watcher) pass(e listwatch.Event) {
 	}
 }
 
-// failed reports a failure; that the kind does not exist, once.
+// failed reports a failure. It reports an unknown kind only once.
 func (w *watcher) failed(err error) {
 	before := w.missing
 	if w.missing = apierrors.IsNotFound(err); w.missing && before {
@@ -125,7 +125,7 @@ func (w *watcher) failed(err error) {
 	}
 }
 
-// use has the Env of another Set observe what is known, and what comes from now on.
+// use makes the Env of another Set observe the known objects and all later events.
 func (w *watcher) use(s *stage.Set) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -138,7 +138,7 @@ func (w *watcher) use(s *stage.Set) {
 	w.set = s
 }
 
-// end ends the watch, and has its objects forgotten.
+// end ends the watch, and makes the workers forget its objects.
 func (w *watcher) end() {
 	w.cancel()
 	<-w.done

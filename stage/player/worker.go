@@ -13,8 +13,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// A worker plays the objects whose keys hash to it. Everything it has is used by one goroutine
-// only.
+// A worker plays the objects whose keys hash to it. Only one goroutine uses its fields.
 type worker struct {
 	player  *Player
 	inbox   *mailbox
@@ -25,15 +24,15 @@ type worker struct {
 	counts  struct{ objects, pending, retrying atomic.Int64 } // for others to read
 }
 
-// objectState is what a worker knows of one object.
+// objectState has what a worker knows about one object.
 type objectState struct {
 	timequeue.Timer // in the queue of retries while an effect waits to be sent again
 	key             stage.Key
 	obj             *unstructured.Unstructured // the newest state known
 	observedVersion uint64                     // resourceVersion of the state that the engine saw last; 0 if it has none
-	inFlight        *inFlight                  // the transition on its way, nil if there is none
-	excluded        bool                       // the filter excludes it: it is not played
-	unwatched       bool                       // it is not watched any more: it is forgotten when its transition ends
+	inFlight        *inFlight                  // the transition whose effects are being sent; nil without one
+	excluded        bool                       // the filter excludes the object, which is not played
+	unwatched       bool                       // no longer watched: the object is forgotten when its transition ends
 	pause           backoff
 	conflicted      bool // the last failure was a conflict
 }
@@ -50,7 +49,8 @@ func newWorker(p *Player, s *stage.Set, number uint64) *worker {
 	}
 }
 
-// run works until ctx is done. It takes in all that has arrived before it plays what is due.
+// run works until ctx is done. It reads all observations that have arrived before it plays a due
+// transition.
 func (w *worker) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -71,8 +71,8 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// read handles all that is in the mailbox. It ends when ctx is done even if messages are left: each
-// may take as long as its expressions' limits allow.
+// read handles the content of the mailbox. It ends when ctx is done, even before the last
+// observation, because each observation can take as long as the limits of its expressions allow.
 func (w *worker) read(ctx context.Context, p mail) {
 	if p.set != nil {
 		w.use(ctx, p.set)
@@ -94,7 +94,7 @@ func (w *worker) count() {
 	w.counts.retrying.Store(int64(w.retries.Len()))
 }
 
-// wait is the time until something is due.
+// wait returns the time until the next transition or retry is due.
 func (w *worker) wait(now time.Time) time.Duration {
 	d := time.Hour
 	if at, ok := w.engine.NextDue(); ok {
@@ -106,7 +106,7 @@ func (w *worker) wait(now time.Time) time.Duration {
 	return max(d, w.outage.until.Sub(now))
 }
 
-// step plays one transition or effect that is due, if there is one.
+// step plays one due transition or sends one due effect, if any.
 func (w *worker) step(ctx context.Context, now time.Time) bool {
 	if now.Before(w.outage.until) {
 		return false
@@ -123,7 +123,7 @@ func (w *worker) step(ctx context.Context, now time.Time) bool {
 	return false
 }
 
-// receive takes in a state of an object.
+// receive handles a new state of an object.
 func (w *worker) receive(s observation) {
 	o := w.objects[s.key]
 	switch {
@@ -146,8 +146,8 @@ func (w *worker) receive(s observation) {
 	w.consider(o)
 }
 
-// consider asks the filter about an object and, if it is played and no transition is in flight, has
-// the engine observe it.
+// consider calls the filter for an object. If the object is played and no transition is in flight,
+// the engine observes it.
 func (w *worker) consider(o *objectState) {
 	if !w.included(o.obj) {
 		w.exclude(o)
@@ -164,7 +164,7 @@ func (w *worker) included(obj *unstructured.Unstructured) bool {
 	return filter == nil || filter(obj)
 }
 
-// exclude leaves an object alone until the filter includes it again.
+// exclude stops playing an object until the filter includes it again.
 func (w *worker) exclude(o *objectState) {
 	if !o.excluded {
 		o.excluded = true
@@ -174,15 +174,15 @@ func (w *worker) exclude(o *objectState) {
 	}
 }
 
-// isOld reports whether the engine has seen this state of the object already, or a newer one is
+// isOld reports whether the engine has already seen this state of the object, or a newer state is
 // known.
 func (o *objectState) isOld(obj *unstructured.Unstructured) bool {
 	v := version(obj)
 	return v > 0 && o.obj.GetUID() == obj.GetUID() && (v <= o.observedVersion || v < version(o.obj))
 }
 
-// version is the resourceVersion as a number, 0 if it is none. Kubernetes defines its order since
-// 1.35; it was so in practice before.
+// version returns the resourceVersion as a number, or 0 if it is not a number. Kubernetes defines
+// the order of resourceVersions since 1.35; earlier versions had the same order in practice.
 func version(obj *unstructured.Unstructured) uint64 { return parseVersion(obj.GetResourceVersion()) }
 
 func parseVersion(version string) uint64 {
@@ -203,7 +203,7 @@ func (w *worker) forget(k stage.Key) {
 	w.engine.Forget(k, time.Now())
 }
 
-// unwatch forgets an object that is not watched any more, once its transition has ended.
+// unwatch forgets an object that is no longer watched, once its transition has ended.
 func (w *worker) unwatch(k stage.Key) {
 	if o := w.objects[k]; o != nil {
 		o.unwatched = true
@@ -217,8 +217,7 @@ func (w *worker) abandon(o *objectState) {
 	o.inFlight = nil
 }
 
-// forgetIfUnwatched forgets an object that is not watched any more, unless a transition is in
-// flight.
+// forgetIfUnwatched forgets an object that is no longer watched, unless a transition is in flight.
 func (w *worker) forgetIfUnwatched(o *objectState) {
 	if o.unwatched && o.inFlight == nil {
 		w.forget(o.key)
@@ -243,7 +242,7 @@ func (w *worker) start(ctx context.Context, t stage.Transition, now time.Time) {
 	w.resume(ctx, o)
 }
 
-// resume sends the effects that are left.
+// resume sends the remaining effects.
 func (w *worker) resume(ctx context.Context, o *objectState) {
 	p := o.inFlight
 	for !p.done() {
@@ -267,8 +266,8 @@ func (w *worker) resume(ctx context.Context, o *objectState) {
 	w.finish(o)
 }
 
-// send carries out the next effect within the time that one may take: a request that hangs must not
-// stop the worker for good.
+// send sends the next effect within the timeout, so that a request without an answer does not stop
+// the worker.
 func (w *worker) send(ctx context.Context, p *inFlight) error {
 	if p.plan[p.index] == nil {
 		p.index++
@@ -283,12 +282,13 @@ func (w *worker) send(ctx context.Context, p *inFlight) error {
 	return err
 }
 
-// finish ends a transition. The engine observes the state that the effects left now, if the Stage
-// asks for it, else when its watch event comes. It does not observe states from before it any more.
+// finish ends a transition. If the Stage has immediateNextStage, the engine observes the state
+// after the effects now; otherwise it does so when the watch event comes. The engine does not
+// observe older states any more.
 func (w *worker) finish(o *objectState) {
 	p := o.inFlight
 	o.inFlight = nil
-	if p.obj == nil || p.released { // the watch still has to say that it is gone, or held by its finalizers
+	if p.obj == nil || p.released { // the watch will say that the object is gone, or that finalizers keep it
 		p.obj, o.observedVersion = o.obj, max(o.observedVersion, parseVersion(p.last))
 	}
 	before, after := version(o.obj), version(p.obj)

@@ -45,7 +45,7 @@ func TestWritersMayChangeWhatTheyAreGiven(t *testing.T) {
 	require.Equal(t, []any{"stagecraft", "stagecraft"}, s.sources)
 }
 
-// TestDoWithoutATimeTakesTheCurrentOne holds what the zero DoOptions mean.
+// TestDoWithoutATimeTakesTheCurrentOne checks the zero DoOptions.
 func TestDoWithoutATimeTakesTheCurrentOne(t *testing.T) {
 	set := stage.MustCompile(stage.Parse("s.yaml", []byte(stageYAML("s", `
   selector: {matchLabels: {app: work}}

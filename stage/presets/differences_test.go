@@ -208,7 +208,7 @@ func play(t *testing.T, preset stage.Source, text string) (stages string, status
 	return strings.Join(names, " "), status
 }
 
-// at returns the value at a path of keys and indexes, nil if there is none.
+// at returns the value at a path of keys and indexes; nil without a value.
 func at(v any, path string) any {
 	for step := range strings.SplitSeq(path, ".") {
 		switch parent := v.(type) {

@@ -5,9 +5,9 @@
 //
 //	set, err := stage.Compile(stage.Options{}, presets.NodeFast(), presets.NodeHeartbeat(), presets.PodGeneral())
 //
-// To replace one Stage of a preset, take the other Stages by name from Source.Stages and give them
-// to [stage.FromStages]. Templates read fields that an object may lack: they need
-// Options.MissingKeyError to be false, the default.
+// To replace one Stage of a preset, take the other Stages by name from Source.Stages and pass them
+// to [stage.FromStages]. Templates read fields that an object can lack, so Options.MissingKeyError
+// must be false, the default.
 //
 // # Presets
 //
@@ -23,8 +23,8 @@
 //	PodChaos                  pod-container-running-failed, pod-init-container-running-failed
 //	Volumes                   pvc-provision, pvc-delete, pv-bind, pv-delete
 //
-// Stages cannot read what the command of a container says: package stage/lab/controllers/kubelet plays
-// Pods whose containers end, fail or have probes.
+// Stages do not act on the command of a container. Package stage/lab/controllers/kubelet plays Pods
+// whose containers end, fail or have probes.
 //
 // A Set can have only one of PodFast and PodGeneral, and should have only one of the two
 // heartbeats; all other presets can be combined. The Stages play Pods with and without a node. If a
@@ -51,12 +51,12 @@
 //
 // # What a Stage reaches
 //
-// Each Stage writes to the object that it is played on, and only pvc-provision and pvc-delete write
-// to another one: the PersistentVolume whose name is made of the uid of the claim, which the API
-// server chooses. So the author of an object cannot make a player write to the objects of others.
-// pv-delete deletes only volumes of the class kwok-volume whose name is made of the uid in claimRef,
-// which are those that pvc-provision made. No text of an object, neither a value nor a key, adds
-// fields to what is written.
+// Each Stage writes to the object that it is played on. Only pvc-provision and pvc-delete also
+// write to another object: the PersistentVolume whose name contains the uid of the claim. The API
+// server chooses the uid, so the author of an object cannot make a player write to the objects of
+// others. pv-delete deletes only volumes of the class kwok-volume whose name contains the uid in
+// claimRef: the volumes that pvc-provision made. No text of an object, neither a value nor a key,
+// adds fields to a patch.
 //
 //	Stage                              writes to the object        and to
 //	---------------------------------------------------------------------------------------------------
@@ -87,14 +87,14 @@
 //
 // # Concurrency
 //
-// All functions are safe for concurrent use. Each call parses the preset anew.
+// All functions are safe for concurrent use. Each call parses the preset again.
 //
 // # Compatibility
 //
-// Names, annotations, delays, weights and effects are those of the Stages that come with kwok v0.8,
-// so that one can replace the other. The tests compare them on the recorded cases. For objects that
-// are not among those cases, kwok's Stages do some things wrong for a user, and ours differ. The
-// cases of TestDifferences test that.
+// Names, annotations, delays, weights and effects are the same as in the Stages that come with kwok
+// v0.8, so that one can replace the other. The tests compare both on the recorded cases. For other
+// objects, kwok's Stages have some faults, and our Stages differ. The cases of TestDifferences
+// check each difference.
 //
 //	kwok's Stages do                                           | ours do                                         | case
 //	-----------------------------------------------------------+-------------------------------------------------+------------------------
@@ -113,9 +113,12 @@
 //	cannot evaluate a claim or volume that names no class      | do not match it                                 | no class
 //	cannot evaluate a claim or volume that has no phase yet    | take it for pending                             | no phase
 //
-// Some behaviour is kept because recorded cases have it, although a kubelet does otherwise:
-// pod-complete leaves the Ready condition True; in PodGeneral it also leaves the containers ready
-// and sets their start time to their end time; PodGeneral and PodChaos set no podIPs and hostIPs;
-// in a failed Pod, a container that does not fail keeps running; all init containers run at the
-// same time; pvc-provision sets status.volumeName, a field that claims do not have.
+// Some effects differ from a kubelet's, because the recorded cases have them:
+//
+//   - pod-complete leaves the Ready condition True. In PodGeneral it also leaves the containers
+//     ready, and sets their start time to their end time.
+//   - PodGeneral and PodChaos set no podIPs and hostIPs.
+//   - In a failed Pod, a container that does not fail keeps running.
+//   - All init containers run at the same time.
+//   - pvc-provision sets status.volumeName, a field that claims do not have.
 package presets

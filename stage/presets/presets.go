@@ -49,8 +49,8 @@ func NodeChaos() stage.Source { return parse("node-chaos.yaml", nodeChaos) }
 func PodFast() stage.Source { return parse("pod-fast.yaml", podFast) }
 
 // PodGeneral takes a Pod through the same phases as a kubelet does, init containers included, with
-// 1 to 5 seconds in each Stage. Its Stages have the same names as those of [PodFast]: a Set can
-// have only one of the two.
+// 1 to 5 seconds in each Stage. Its Stages have the same names as the Stages of [PodFast]: a Set
+// can have only one of the two presets.
 func PodGeneral() stage.Source { return parse("pod-general.yaml", podGeneral) }
 
 // PodChaos makes Pods fail: running Pods with the label

@@ -9,23 +9,22 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// A Cache holds the objects that the controllers of a Loop watch. What it returns is shared and
-// must not be changed; lists are ordered by namespace and name, and are not changed by what happens
-// later.
+// A Cache has the objects that the controllers of a Loop watch. Its results are shared and must not
+// be changed. Lists are ordered by namespace and name, and later events do not change them.
 type Cache struct {
 	stores map[schema.GroupVersionKind]*store
 }
 
-// An Index finds the objects of a kind by something that is read from them, for example Pods by the
-// node that they are on. It is listed in [Controller.Indexes] and known by its address: two
-// controllers that share it share the work.
+// An Index finds the objects of a kind by a value that is read from them, for example Pods by their
+// node. List it in [Controller.Indexes]. Its address identifies an Index: two controllers with the
+// same pointer share the work.
 type Index struct {
 	Kind schema.GroupVersionKind
-	// Value is what the object is found by. It must depend on nothing but the object.
+	// Value returns the value of an object. It must depend only on the object.
 	Value func(*unstructured.Unstructured) string
 }
 
-// Get returns an object, or nil if there is none.
+// Get returns an object, or nil if it is not in the cache.
 func (c *Cache) Get(kind schema.GroupVersionKind, name types.NamespacedName) *unstructured.Unstructured {
 	if s := c.stores[kind]; s != nil {
 		if e := s.entries[name]; e != nil {
@@ -35,7 +34,7 @@ func (c *Cache) Get(kind schema.GroupVersionKind, name types.NamespacedName) *un
 	return nil
 }
 
-// List returns the objects of a kind in a namespace, or in all if that is "".
+// List returns the objects of a kind in a namespace, or in all namespaces if namespace is "".
 func (c *Cache) List(kind schema.GroupVersionKind, namespace string) []*unstructured.Unstructured {
 	s := c.stores[kind]
 	switch {
@@ -47,7 +46,8 @@ func (c *Cache) List(kind schema.GroupVersionKind, namespace string) []*unstruct
 	return s.byNamespace.list(namespace)
 }
 
-// Select returns the objects of a kind in a namespace, or in all if that is "", whose labels match.
+// Select returns the objects of a kind whose labels match, in a namespace, or in all namespaces if
+// namespace is "".
 func (c *Cache) Select(kind schema.GroupVersionKind, namespace string, by labels.Selector) (found []*unstructured.Unstructured) {
 	for _, obj := range c.List(kind, namespace) {
 		set, _ := object.Map(obj.Object, "metadata", "labels")
@@ -58,8 +58,8 @@ func (c *Cache) Select(kind schema.GroupVersionKind, namespace string, by labels
 	return found
 }
 
-// Owned returns the objects of a kind whose controller has the uid; those without a controller if
-// it is "".
+// Owned returns the objects of a kind whose controller has the uid. For the uid "" it returns the
+// objects without a controller.
 func (c *Cache) Owned(kind schema.GroupVersionKind, owner types.UID) []*unstructured.Unstructured {
 	if s := c.stores[kind]; s != nil {
 		return s.byController.list(string(owner))
@@ -67,7 +67,8 @@ func (c *Cache) Owned(kind schema.GroupVersionKind, owner types.UID) []*unstruct
 	return nil
 }
 
-// By returns the objects that an index finds by a value. Nothing if no controller lists the index.
+// By returns the objects that an index finds by a value. The result is empty if no controller lists
+// the index.
 func (c *Cache) By(i *Index, value string) []*unstructured.Unstructured {
 	if s := c.stores[i.Kind]; s != nil && s.indexes[i] != nil {
 		return s.indexes[i].list(value)

@@ -16,7 +16,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
-// client sends the writes of a controller and has the loop observe what they return.
+// client sends the writes of a controller, and makes the loop observe their results.
 type client struct {
 	transport  transport.Transport
 	loop       *Loop
@@ -66,7 +66,7 @@ func replaceStatus(ctx context.Context, w transport.Writer, obj *unstructured.Un
 	return w.Patch(ctx, obj.GroupVersionKind(), name, types.JSONPatchType, data, o, "status")
 }
 
-// wait returns when a request takes effect that is made now.
+// wait returns when a request that is sent now takes effect.
 func (c *client) wait(v timing.Verb) error {
 	if c.limited == nil {
 		return nil
@@ -74,8 +74,8 @@ func (c *client) wait(v timing.Verb) error {
 	return c.loop.running.Sleep(c.limited.Send(c.loop.now, v))
 }
 
-// observe takes in the result of a write. An object that is being deleted is gone when the write
-// has removed its last finalizer.
+// observe records the result of a write. An object that is being deleted is gone once a write has
+// removed its last finalizer.
 func (c *client) observe(obj *unstructured.Unstructured, err error, dry bool) (*unstructured.Unstructured, error) {
 	switch {
 	case err == nil && obj == nil:
@@ -96,7 +96,7 @@ func isGone(obj *unstructured.Unstructured) bool {
 	return obj.GetDeletionTimestamp() != nil && len(obj.GetFinalizers()) == 0 && (grace == nil || *grace == 0)
 }
 
-// Delete deletes an object and reads it again: finalizers may keep it.
+// Delete deletes an object and reads it again, because finalizers can keep it.
 func (c *client) Delete(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
 	if err := c.wait(timing.Delete); err != nil {
 		return err
@@ -116,14 +116,14 @@ func (c *client) Delete(ctx context.Context, kind schema.GroupVersionKind, name 
 	return err
 }
 
-// see takes in an object that the controller has written.
+// see records an object that the controller has written.
 func (c *client) see(obj *unstructured.Unstructured) {
 	c.loop.active = c.controller
 	defer func() { c.loop.active = "" }()
 	c.loop.see(watch.Event{Type: watch.Modified, Object: obj}, obj, c.loop.now)
 }
 
-// remove takes an object out of the cache for good, whatever the watch still reports of it.
+// remove removes an object from the cache. Later watch events about the object do not add it again.
 func (c *client) remove(obj *unstructured.Unstructured) {
 	kind := obj.GroupVersionKind()
 	s := c.loop.cache.stores[kind]

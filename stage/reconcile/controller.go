@@ -13,44 +13,46 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
-// A Controller brings the objects of one kind in line with what they ask for. It is plain data. Its
-// functions are called from one goroutine at a time.
+// A Controller brings the cluster in line with the spec of the objects of one kind. It is plain
+// data. Only one goroutine at a time calls its functions.
 type Controller struct {
-	// Name is what traces and errors call it.
+	// Name is the controller's name in traces and errors.
 	Name string
-	// Component is what its Events call it. Default: Name.
+	// Component is the controller's name in its Events. Default: Name.
 	Component string
-	// For is the kind whose names are the keys.
+	// For is the kind that the keys name.
 	For schema.GroupVersionKind
 	// When reports which changes of the objects themselves matter. Default: all.
 	When func(Change) bool
 	// Watches are the other kinds that the controller reads. A kind may be watched in several ways.
 	Watches []Watch
-	// Indexes are ways to look things up that the controller uses, see [Cache.By].
+	// Indexes are the indexes that the controller uses, see [Cache.By].
 	Indexes []*Index
-	// RetryAfter and MaxRetryAfter are the pauses after errors, if they are not those of [Options].
+	// RetryAfter and MaxRetryAfter are the first and the longest pause after errors. Default: those
+	// in [Options].
 	RetryAfter, MaxRetryAfter time.Duration
-	// Reconcile does what is to be done for one key, which may be that of an object that is gone.
-	// An error has the key tried again, unless it is [Final].
+	// Reconcile does the work for one key. The object of the key can be gone. After an error the
+	// loop tries the key again, unless the error is [Final].
 	Reconcile func(context.Context, Request) (Result, error)
 }
 
 // A Watch is a kind whose changes matter to a controller.
 type Watch struct {
 	Kind schema.GroupVersionKind
-	// Map returns the keys that a change is about. Default: the object's controller, as its owner
-	// references say, if that is of the kind For. The cache is that after the change.
+	// Map returns the keys that a change affects. Default: the controller in the object's owner
+	// references, if it is of the kind For. The cache already has the change.
 	Map func(*Cache, Change) []types.NamespacedName
 }
 
-// A Change is what happened to an object. Old is nil if it is new, New if it is gone.
+// A Change is a change of an object. Old is nil for a new object, and New is nil for a deleted
+// object.
 type Change struct {
 	Old, New *unstructured.Unstructured
-	// By is the name of the controller of this loop that made the change, "" if somebody else did.
+	// By is the name of the controller of this loop that made the change; "" for other clients.
 	By string
 }
 
-// Object returns the object as it is now, or as it was last.
+// Object returns the present object, or the last state of a deleted object.
 func (c Change) Object() *unstructured.Unstructured {
 	if c.New != nil {
 		return c.New
@@ -61,24 +63,24 @@ func (c Change) Object() *unstructured.Unstructured {
 // A Request is one call of a controller.
 type Request struct {
 	Name  types.NamespacedName
-	Now   time.Time // the time, whoever's clock it is
+	Now   time.Time // the present time
 	Cache *Cache
-	// Client sends writes. What they return is in the cache at once.
+	// Client sends writes. Their results are in the cache at once.
 	Client transport.Writer
 
-	crew *crew // nil if the request was not made by a loop
+	crew *crew // the workers of the controller; nil if no loop made the request
 }
 
-// A Result is what a controller says when it is done. Beside an error it counts, too: the key is tried
-// again after the pause or After, whichever is sooner.
+// A Result says when a controller wants to be called again. It also counts together with an error:
+// the loop tries the key again after the pause or After, whichever is sooner.
 type Result struct {
-	// After is when to look at the key again if nothing happens before. Default: never. It holds
-	// until the next call for that key.
+	// After is the time until the key is reconciled again without a change. Default: never. It is
+	// valid until the next call for the key.
 	After time.Duration
 }
 
-// Final marks an error that no further attempt will repair, such as an object that makes no sense.
-// It goes to Trace, but the key is not looked at again until something changes. Final(nil) is nil.
+// Final marks an error that a further try cannot repair, such as an invalid object. The error goes
+// to Trace, but the loop does not reconcile the key again before a change. Final(nil) is nil.
 func Final(err error) error {
 	if err == nil {
 		return nil
@@ -96,7 +98,7 @@ func isFinal(err error) bool {
 	return errors.As(err, &final)
 }
 
-// controllerOf returns what an object's owner references name as its controller.
+// controllerOf returns the controller in an object's owner references.
 func controllerOf(obj *unstructured.Unstructured) (ref map[string]any, uid types.UID) {
 	refs, _ := object.Slice(obj.Object, "metadata", "ownerReferences")
 	for _, r := range refs {
@@ -109,7 +111,7 @@ func controllerOf(obj *unstructured.Unstructured) (ref map[string]any, uid types
 	return nil, ""
 }
 
-// owners is the Map of a Watch that has none.
+// owners is the Map of a Watch without one.
 func owners(kind schema.GroupVersionKind, c Change) (keys []types.NamespacedName) {
 	for _, obj := range []*unstructured.Unstructured{c.New, c.Old} {
 		if key, ok := ownerKey(kind, obj); ok && (len(keys) == 0 || keys[0] != key) {

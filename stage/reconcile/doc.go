@@ -1,12 +1,12 @@
-// Package reconcile runs controllers on a clock that somebody else owns: it holds what they read,
-// knows which keys they have to look at and when, and calls them one at a time. It is for
-// controllers what stage.Engine is for Stages.
+// Package reconcile runs controllers on the clock of its caller, virtual or real. It keeps a cache
+// of the objects that controllers read, decides which keys they must reconcile and when, and calls
+// one controller at a time. It does for controllers what stage.Engine does for Stages.
 //
 // # Terminology
 //
-// A [Controller] brings the objects of one kind in line with what they ask for. A key is a name of
-// that kind. A [Loop] has a queue of keys and a [Cache] of all that its controllers watch; a change
-// of an object puts keys into the queue.
+// A [Controller] brings the cluster in line with the spec of the objects of one kind. A key is the
+// name of an object of this kind. A [Loop] has a queue of keys, and a [Cache] of the objects that
+// its controllers watch. A change of an object puts keys into the queue.
 //
 // # Usage
 //
@@ -26,8 +26,8 @@
 //		},
 //	}
 //
-// Package stage/simulation runs it in virtual time (Options.Controllers), [Play] in real time on
-// any transport. Both do this:
+// Package stage/simulation runs controllers in virtual time (Options.Controllers). [Play] runs them
+// in real time on any transport. Both do this:
 //
 //	loop := reconcile.NewLoop(cluster, reconcile.Options{}, greeter)
 //	for {
@@ -37,20 +37,21 @@
 //		loop.Step(ctx, now)
 //	}
 //
-// What a controller wrote is in the cache before it is called again, although the watch may report
-// it much later. So it never takes its own creations for missing, and does not have to remember
-// what it expects to see, as the expectations of kube-controller-manager do.
+// The writes of a controller are in the cache before its next call, although the watch can report
+// them much later. So a controller never treats its own new objects as missing. It does not need
+// the expectations of kube-controller-manager, which remember the writes that a controller has not
+// yet seen.
 //
-// With [Options.Timing] reconciles take time: they wait for their requests, overlap where a
-// controller has several workers, and the Step that begins one is not the one that ends it. A
-// controller that keeps a state of its own has to expect at each of its requests that others have
-// acted. [Loop.View] sets what the loop has seen of a kind, with and without a Timing.
+// With [Options.Timing] reconciles take time: they wait for their requests, and overlap if a
+// controller has several workers. One Step begins a reconcile, and a later Step ends it. A
+// controller with its own state must expect that other reconciles run during each of its requests.
+// [Loop.View] sets which events of a kind the loop has seen, with and without a Timing.
 //
 // # Determinism
 //
-// Keys are taken in the order of their due times, of equal times in that in which they were put
-// into the queue. A key stands in the queue once. Lists of the cache are ordered by namespace and
-// name. The same events and the same controllers give the same writes.
+// Keys are reconciled in the order of their due times; equal times in the order in which they
+// entered the queue. A key is in the queue at most once. Lists of the cache are ordered by
+// namespace and name. The same events and the same controllers give the same writes.
 //
 // # Concurrency
 //

@@ -19,26 +19,29 @@ import (
 
 // The limits of client-go's EventCorrelator.
 const (
-	eventsAtOnce  = 25               // of one type that one object may have
-	eventRefill   = 5 * time.Minute  // after which it may have one more
-	similarEvents = 10               // from which number on similar ones are combined
+	eventsAtOnce  = 25               // Events of one type that one object may have at once
+	eventRefill   = 5 * time.Minute  // the time after which the object may have one more
+	similarEvents = 10               // the number from which similar Events are combined
 	similarWithin = 10 * time.Minute // of each other
-	keptEvents    = 4096             // of how many Events it remembers each of these; those recorded last
+	keptEvents    = 4096             // the number of latest Events that are remembered for each of these
 )
 
-// Record records an Event about an object, of type Normal or Warning, as client-go's recorder does:
-// Events that repeat are counted, more than ten that differ in their message only are combined, and
-// of one object and type 25 at once and then one each five minutes are written. A controller remembers
-// the latest 4096 Events for that, as client-go's does. They are written one
-// after another, with the client of the controller, while the reconcile goes on. Nothing is recorded
-// without [Options.Events].
+// Record records an Event about an object, of type Normal or Warning, like client-go's recorder:
+//
+//   - Repeated Events are counted in one Event.
+//   - More than ten Events that differ only in their message are combined.
+//   - For one object and type, 25 Events at once are written, and then one in five minutes.
+//
+// A controller remembers its latest 4096 Events for this. The client of the controller writes the
+// Events one after another, while the reconcile goes on. Record does nothing without
+// [Options.Events].
 func (r Request) Record(about *unstructured.Unstructured, kind, reason, message string) {
 	if r.crew != nil && r.crew.recorder.enabled {
 		r.crew.recorder.record(about, eventKey{identity(about), kind, reason, message})
 	}
 }
 
-// identity is the uid of an object, or what it is called where a reference has none.
+// identity returns the uid of an object, or its kind and name if a reference has no uid.
 func identity(about *unstructured.Unstructured) types.UID {
 	return cmp.Or(about.GetUID(), types.UID(about.GetKind()+" "+about.GetNamespace()+"/"+about.GetName()))
 }
@@ -53,17 +56,17 @@ type recorder struct {
 	counted   *lru[eventKey, *countedEvent]
 	pending   []*unstructured.Unstructured
 	busy      bool   // it is writing
-	made      uint64 // Events so far and a hash of the controller, which give them different names
+	made      uint64 // the number of Events so far plus a hash of the controller, for unique names
 }
 
-// An eventKey is what Events have in common that are counted as one. Those that differ only in
-// their message are similar.
+// An eventKey has the fields that are equal in Events which are counted as one. Events that differ
+// only in their message are similar.
 type eventKey struct {
 	about                 types.UID
 	kind, reason, message string
 }
 
-// A spamKey is what may have few Events only: those of one type about one object.
+// A spamKey identifies the Events of one type about one object, whose number is limited.
 type spamKey struct {
 	about types.UID
 	kind  string
@@ -75,7 +78,7 @@ type similar struct {
 	last     time.Time
 }
 
-// A countedEvent is one that is in the cluster, or will be.
+// A countedEvent is an Event that is, or will be, in the cluster.
 type countedEvent struct {
 	name  string // "" if it is not written yet
 	first string // time
@@ -106,13 +109,13 @@ func (r *recorder) record(about *unstructured.Unstructured, key eventKey) {
 	event := r.newEvent(about, key, known, now)
 	event.Object["message"] = message
 	if combined {
-		event.Object["reportingComponent"] = "" // as that of client-go
+		event.Object["reportingComponent"] = "" // as in client-go
 	}
 	r.pending = append(r.pending, event)
 	r.send(now)
 }
 
-// combines reports whether an Event is one too many that differs from others in its message only.
+// combines reports whether an Event is above the limit of Events that differ only in their message.
 func (r *recorder) combines(key eventKey, now time.Time) bool {
 	message := key.message
 	key.message = ""
@@ -134,8 +137,8 @@ func (r *recorder) bucketOf(key spamKey) *timing.Bucket {
 	})
 }
 
-// newEvent returns the Event as it is to be written, with its count. One that is in the cluster
-// keeps its name.
+// newEvent returns the Event to write, with its count. An Event that is in the cluster keeps its
+// name.
 func (r *recorder) newEvent(about *unstructured.Unstructured, key eventKey, known *countedEvent, now time.Time) *unstructured.Unstructured {
 	r.made++
 	if known.name == "" {
@@ -156,7 +159,7 @@ func (r *recorder) newEvent(about *unstructured.Unstructured, key eventKey, know
 	}}
 }
 
-// send writes what is pending, one after another, while the controller goes on.
+// send writes the pending Events one after another, while the controller goes on.
 func (r *recorder) send(now time.Time) {
 	if r.busy {
 		return
@@ -170,8 +173,8 @@ func (r *recorder) send(now time.Time) {
 	loop.running.Start(now, r.write)
 }
 
-// write writes until nothing is pending. An Event that cannot be written is dropped and traced, as
-// client-go drops it.
+// write writes all pending Events. An Event that cannot be written is dropped, as in client-go, and
+// traced.
 func (r *recorder) write() {
 	ctx := context.Background()
 	for len(r.pending) > 0 {
@@ -188,7 +191,7 @@ func (r *recorder) write() {
 	r.busy = false
 }
 
-// writeOne creates an Event, or writes the new count of one that was created.
+// writeOne creates an Event, or writes its new count.
 func (r *recorder) writeOne(ctx context.Context, e *unstructured.Unstructured) error {
 	if n, _ := object.Int64(e.Object, "count"); n > 1 {
 		data, err := object.AppendJSON(nil, map[string]any{"count": n, "lastTimestamp": e.Object["lastTimestamp"], "message": e.Object["message"]})

@@ -116,7 +116,8 @@ func TestEventsOfOneObjectAreLimited(t *testing.T) {
 	require.Contains(t, n, int64(2))
 }
 
-// TestEventsTakeTheirTurn: each costs a request, one after another, and nobody waits for them.
+// TestEventsTakeTheirTurn: each Event costs a request, one after another, and no reconcile waits
+// for them.
 func TestEventsTakeTheirTurn(t *testing.T) {
 	var w *world
 	ended := ""

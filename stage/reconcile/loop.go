@@ -18,8 +18,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
-// ErrLivelock is why a key is parked: it was reconciled [Options.MaxReconciles] times and time did
-// not pass.
+// ErrLivelock is the reason why a key is parked: it was reconciled [Options.MaxReconciles] times
+// while no time passed.
 var ErrLivelock = errors.New("reconciled again and again without time passing")
 
 // Options of a [Loop]. The zero value is the default.
@@ -28,24 +28,24 @@ type Options struct {
 	// MaxRetryAfter. Default 5ms and 1000s, as in Kubernetes.
 	RetryAfter    time.Duration
 	MaxRetryAfter time.Duration
-	// MinInterval is how long a key waits after it was reconciled: what happens meanwhile is looked
-	// at in one go. A controller that reads all Pods of an object whenever one of them changes
-	// takes time in the square of their number; where that is thousands, 100ms makes it linear.
-	// Default 0.
+	// MinInterval is the shortest time between two reconciles of a key. One reconcile handles all
+	// changes in between. A controller that reads all Pods of an object at each change of a Pod
+	// takes time in the square of the number of Pods. With thousands of Pods, 100ms makes this
+	// linear. Default 0.
 	MinInterval time.Duration
-	// MaxReconciles is how often one key may be reconciled at one instant before it is parked until
-	// time has passed. Default 10,000.
+	// MaxReconciles is the number of reconciles of one key at one instant. After it the loop parks
+	// the key until time has passed. Default 10,000.
 	MaxReconciles int
 	// Trace is called after each reconcile.
 	Trace func(TraceEvent)
-	// Timing is how long things take. Nil: no time; a controller does all that it has to do at one
-	// instant.
+	// Timing says how long requests and reconciles take. Nil means no time: a controller does all
+	// its work at one instant.
 	Timing *Timing
-	// Events has the Events recorded that controllers report, see [Request.Record].
+	// Events turns on the recording of Events, see [Request.Record].
 	Events bool
 }
 
-// A TraceEvent is one call of a controller, or that its key was parked.
+// A TraceEvent is one call of a controller, or the parking of its key.
 type TraceEvent struct {
 	Time       time.Time
 	Controller string
@@ -74,14 +74,14 @@ type Loop struct {
 	now     time.Time
 	active  string // name of the controller whose write is being observed
 	cache   *Cache
-	views   map[schema.GroupVersionKind]*timing.View[watch.Event] // of the kinds that are seen late
+	views   map[schema.GroupVersionKind]*timing.View[watch.Event] // of the kinds whose events are seen late
 	running timing.Tasks                                          // reconciles that take time
-	ready   []*task                                               // those that a worker was kept for
+	ready   []*task                                               // tasks that have a worker and wait for their reconcile
 	kinds   []schema.GroupVersionKind
 	routes  map[schema.GroupVersionKind][]route
 	tasks   map[key]*task
 	queue   timequeue.Queue[*task]
-	idle    []*task // whose objects are gone; dropped once time has passed
+	idle    []*task // tasks whose objects are gone; dropped once time has passed
 }
 
 // A route leads from the changes of a kind to the keys of a controller.
@@ -104,15 +104,15 @@ type task struct {
 	result   Result    // of the last call
 	err      error     // of the last call
 	lastRun  time.Time // when it was reconciled last
-	runs     int       // how often it was reconciled at that time
+	runs     int       // the number of reconciles at that time
 
 	state taskState
-	again time.Time // when it is due after the reconcile that is under way, if it has changed since
+	again time.Time // when it is due after the running reconcile, if it has changed since
 
-	later time.Time // when it is due though it is reconciled at once before, with Timing
+	later time.Time // with Timing: a second due time, which stays when the key is reconciled before
 }
 
-// A taskState is where a key is that is not only in the queue.
+// A taskState says whether a key waits for a worker or has one.
 type taskState int
 
 const (
@@ -121,7 +121,7 @@ const (
 	held              // by a worker
 )
 
-// NewLoop returns a loop with an empty cache, whose controllers write to t.
+// NewLoop returns a loop with an empty cache. Its controllers write to t.
 func NewLoop(t transport.Transport, o Options, controllers ...Controller) *Loop {
 	o.RetryAfter = cmp.Or(o.RetryAfter, 5*time.Millisecond)
 	o.MaxRetryAfter = cmp.Or(o.MaxRetryAfter, 1000*time.Second)
@@ -184,16 +184,16 @@ func (l *Loop) storeOf(kind schema.GroupVersionKind) *store {
 	return s
 }
 
-// Kinds returns the kinds whose events the loop has to be given, those that come first in its
-// controllers first.
+// Kinds returns the kinds whose events the caller must pass to Observe, in the order in which the
+// controllers name them.
 func (l *Loop) Kinds() []schema.GroupVersionKind { return l.kinds }
 
-// Cache returns what the loop knows.
+// Cache returns the cache of the loop.
 func (l *Loop) Cache() *Cache { return l.cache }
 
-// Observe takes in a watch event and puts the keys that it matters to into the queue, at once or
-// when the [Loop.View] of the kind has seen it. An object of another kind, one that is not newer
-// than what is known, and events that are about no object are ignored.
+// Observe handles a watch event, at once or when the [Loop.View] of the kind has seen it. It puts
+// the affected keys into the queue. It ignores objects of other kinds, objects that are not newer
+// than the known state, and events without an object.
 func (l *Loop) Observe(e watch.Event, now time.Time) {
 	obj, ok := e.Object.(*unstructured.Unstructured)
 	if !ok {
@@ -206,7 +206,7 @@ func (l *Loop) Observe(e watch.Event, now time.Time) {
 	l.see(e, obj, now)
 }
 
-// see takes in an event.
+// see handles an event.
 func (l *Loop) see(e watch.Event, obj *unstructured.Unstructured, now time.Time) {
 	kind := obj.GroupVersionKind()
 	s := l.cache.stores[kind]
@@ -238,7 +238,7 @@ func (l *Loop) changed(kind schema.GroupVersionKind, c Change, now time.Time) {
 	}
 }
 
-// enqueue puts a key into the queue, or forward if it stands there for later.
+// enqueue puts a key into the queue, or moves it forward if it is queued for a later time.
 func (l *Loop) enqueue(k key, at time.Time) {
 	t := l.tasks[k]
 	if t == nil {
@@ -266,8 +266,8 @@ func (l *Loop) parked(t *task, now time.Time) bool {
 	return t.runs >= l.options.MaxReconciles && !now.After(t.lastRun)
 }
 
-// NextDue returns the earliest time at which something is due: a key, a view that sees an event, or
-// a request that takes effect. It is false if nothing is.
+// NextDue returns the earliest time at which a key, the next event of a view, or the effect of a
+// request is due. It returns false if nothing is due.
 func (l *Loop) NextDue() (at time.Time, ok bool) {
 	at, ok = l.queue.Next()
 	if l.options.Timing == nil && len(l.views) == 0 {
@@ -286,9 +286,9 @@ func (l *Loop) NextDue() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// Step does the first thing that is due at the time now: an event is seen, a request takes effect
-// and its reconcile goes on, or a key is reconciled. It is false if nothing is due. Errors of
-// controllers go to Trace, and the key back into the queue.
+// Step does the first action that is due at the time now: an event is seen, a request takes effect
+// and its reconcile continues, or a key is reconciled. It returns false if nothing is due. An error
+// of a controller goes to Trace, and its key goes back into the queue.
 func (l *Loop) Step(ctx context.Context, now time.Time) bool {
 	at, ok := l.NextDue()
 	if !ok || at.After(now) {
@@ -310,7 +310,7 @@ func (l *Loop) Step(ctx context.Context, now time.Time) bool {
 	return true
 }
 
-// begin reconciles a key, or, if that takes time, begins to.
+// begin reconciles a key, or starts its reconcile if it takes time.
 func (l *Loop) begin(ctx context.Context, t *task) {
 	if !t.lastRun.Equal(l.now) {
 		t.lastRun, t.runs = l.now, 0
@@ -320,7 +320,7 @@ func (l *Loop) begin(ctx context.Context, t *task) {
 		l.reconcile(ctx, t)
 		return
 	}
-	ctx = context.WithoutCancel(ctx) // it may go on in a later step, which has a context of its own
+	ctx = context.WithoutCancel(ctx) // the reconcile can continue in a later Step with another context
 	l.running.Start(l.now, func() {
 		if l.running.Sleep(l.now.Add(l.crews[t.controller].Sync)) != nil {
 			return
@@ -342,7 +342,7 @@ func (l *Loop) reconcile(ctx context.Context, t *task) {
 	l.done(t, result, err)
 }
 
-// done says when a key is to be looked at again.
+// done decides when a key is reconciled again.
 func (l *Loop) done(t *task, result Result, err error) {
 	t.result, t.err = result, err
 	switch {
@@ -368,7 +368,7 @@ func (l *Loop) done(t *task, result Result, err error) {
 	}
 }
 
-// pause is how long a key waits after its latest error.
+// pause returns how long a key waits after its latest error.
 func (l *Loop) pause(t *task) time.Duration {
 	d, most := cmp.Or(t.controller.RetryAfter, l.options.RetryAfter), cmp.Or(t.controller.MaxRetryAfter, l.options.MaxRetryAfter)
 	for failures := t.failures; failures > 0 && d < most; failures-- {
@@ -377,8 +377,8 @@ func (l *Loop) pause(t *task) time.Duration {
 	return min(d, most)
 }
 
-// dropIdle drops the tasks of objects that are gone. They are kept for as long as time does not
-// pass, because a livelock may make objects and delete them.
+// dropIdle drops the tasks of objects that are gone. It keeps them while no time passes, because a
+// livelock can create and delete objects.
 func (l *Loop) dropIdle(now time.Time) {
 	if len(l.idle) == 0 || !now.After(l.idle[0].lastRun) {
 		return

@@ -48,7 +48,7 @@ func deleted(obj *unstructured.Unstructured) watch.Event {
 	return watch.Event{Type: watch.Deleted, Object: obj}
 }
 
-// recorder is a controller that notes what it is called for.
+// recorder is a controller that records its calls.
 type recorder struct {
 	lines  []string
 	answer func(reconcile.Request) (reconcile.Result, error)

@@ -2,8 +2,8 @@ package reconcile
 
 import "container/list"
 
-// An lru is a map of the entries that were used last. It forgets the entry that was not used for
-// longest when there are more than most. The zero value is not usable.
+// An lru is a map of the entries that were used last. When it has more than most entries, it
+// forgets the least recently used one. The zero value is not usable.
 type lru[K comparable, V any] struct {
 	most  int
 	order *list.List // of *lruEntry, the one used last at the front
@@ -19,7 +19,7 @@ func newLRU[K comparable, V any](most int) *lru[K, V] {
 	return &lru[K, V]{most: most, order: list.New(), at: map[K]*list.Element{}}
 }
 
-// of returns the value of a key. If it is not remembered, that is what create returns.
+// of returns the value of a key. It calls create for a key that it does not remember.
 func (l *lru[K, V]) of(key K, create func() V) V {
 	if e := l.at[key]; e != nil {
 		l.order.MoveToFront(e)

@@ -21,17 +21,18 @@ type PlayOptions struct {
 	// Options of the loop. Its Trace also gets the watches that failed, with the kind as the
 	// Controller.
 	Options
-	// Namespace limits what is read to one namespace. Kinds without namespaces are read whole.
-	// Default all.
+	// Namespace limits the read objects to one namespace. All objects of cluster-scoped kinds are
+	// read. Default all.
 	Namespace string
-	// Timeout is how long one request may take before it counts as failed. Default 30s.
+	// Timeout is the longest time of one request; after it the request counts as failed. Default
+	// 30s.
 	Timeout time.Duration
 }
 
 // Play runs controllers in real time, or in virtual time within a testing/synctest bubble, until
-// ctx is done, and returns its cause. All goroutines have ended by then. Controllers are first
-// called when the objects of every kind have been listed. Failures of requests, of watches and of
-// controllers do not end it; they are tried again.
+// ctx is done, and returns context.Cause(ctx). All its goroutines have then ended. The first call
+// of a controller comes after the objects of every kind have been listed. Failed requests, watches
+// and reconciles do not end Play; it tries them again.
 func Play(ctx context.Context, t transport.Transport, o PlayOptions, controllers ...Controller) error {
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	t = timed{t, o.Timeout}
@@ -48,14 +49,14 @@ func Play(ctx context.Context, t transport.Transport, o PlayOptions, controllers
 	return context.Cause(ctx)
 }
 
-// A runner gives time and events to a loop. The loop is used by its goroutine only.
+// A runner passes time and events to a loop. Only the runner's goroutine uses the loop.
 type runner struct {
 	loop     *Loop
 	updates  chan watchUpdate
-	unlisted int // kinds that were not listed yet
+	unlisted int // the number of kinds that were not listed yet
 }
 
-// A watchUpdate is what a watcher reports.
+// A watchUpdate is a report of a watcher.
 type watchUpdate struct {
 	event  watch.Event
 	listed bool  // the first list is complete
@@ -84,8 +85,7 @@ func (p *runner) run(ctx context.Context) {
 	}
 }
 
-// receive handles one update that is there at this moment: what has happened comes before what is
-// due.
+// receive handles one update that has already arrived: updates come before due keys.
 func (p *runner) receive() bool {
 	select {
 	case u := <-p.updates:
@@ -109,7 +109,7 @@ func (p *runner) handle(u watchUpdate) {
 	}
 }
 
-// wait is how long nothing is due.
+// wait returns the time until something is due.
 func (p *runner) wait(now time.Time) time.Duration {
 	at, ok := p.loop.NextDue()
 	if !ok || p.unlisted > 0 {
@@ -118,7 +118,7 @@ func (p *runner) wait(now time.Time) time.Duration {
 	return at.Sub(now)
 }
 
-// timed ends requests that take too long. Watches last as long as they want.
+// timed ends requests that take too long. Watches have no timeout.
 type timed struct {
 	transport.Transport
 	timeout time.Duration

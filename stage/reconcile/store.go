@@ -11,8 +11,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
-// A store holds the objects of one kind. Its maps are nil until something is put into them, since most
-// stores of a loop stay empty.
+// A store has the objects of one kind. Its maps are nil while they are empty, because most stores
+// of a loop stay empty.
 type store struct {
 	entries      map[types.NamespacedName]*entry
 	all          objectSet
@@ -22,7 +22,7 @@ type store struct {
 	deleted      map[types.UID]bool // objects that a controller deleted, until the watch reports it
 }
 
-// An entry is one object in a store; its state changes, the entry stays.
+// An entry is one object in a store. The entry stays when the state of the object changes.
 type entry struct {
 	name types.NamespacedName
 	obj  *unstructured.Unstructured
@@ -35,7 +35,7 @@ func newStore() *store {
 	}
 }
 
-// update takes in a state of an object. It is false if that state, or a later one, is known.
+// update stores a state of an object. It returns false if this state, or a later one, is known.
 func (s *store) update(obj *unstructured.Unstructured) (Change, bool) {
 	name := nameOf(obj)
 	e := s.entries[name]
@@ -61,7 +61,7 @@ func (s *store) update(obj *unstructured.Unstructured) (Change, bool) {
 	return Change{Old: old, New: obj}, true
 }
 
-// remove removes an object. It is false if there is none with its uid.
+// remove removes an object. It returns false if the store has no object with its uid.
 func (s *store) remove(obj *unstructured.Unstructured) (Change, bool) {
 	name := nameOf(obj)
 	e := s.entries[name]
@@ -89,7 +89,7 @@ func controllerUID(obj *unstructured.Unstructured) string {
 }
 
 // newer reports whether b comes after a. Versions are numbers that grow, as Kubernetes promises
-// since 1.35; of others the one that comes last is newer.
+// since 1.35. If a version is not a number, b is newer.
 func newer(a, b *unstructured.Unstructured) bool {
 	va, vb := version(a), version(b)
 	return va == 0 || vb == 0 || vb > va
@@ -111,7 +111,7 @@ type objectIndex struct {
 	sets  map[string]*objectSet
 }
 
-// setOf returns the set of a value, which is made if it is missing.
+// setOf returns the set of a value, and creates a missing set.
 func (i *objectIndex) setOf(value string) *objectSet {
 	set := i.sets[value]
 	if set == nil {
@@ -132,7 +132,7 @@ func (i *objectIndex) list(value string) []*unstructured.Unstructured {
 	return nil
 }
 
-// move takes in the new state of an object, which may have another value than the old one.
+// move records the new state of an object, whose value can differ from the old state's.
 func (i *objectIndex) move(e *entry, old *unstructured.Unstructured) {
 	before, now := i.value(old), i.value(e.obj)
 	if before == now {
@@ -151,7 +151,7 @@ func (i *objectIndex) remove(e *entry, value string) {
 	}
 }
 
-// An objectSet is a set of objects that is sorted when it is listed.
+// An objectSet is a set of objects. It is sorted when it is listed.
 type objectSet struct {
 	entries map[*entry]struct{}
 	order   []*entry                     // nil if entries were added or removed since

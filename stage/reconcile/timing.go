@@ -15,50 +15,53 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
-// Timing is how long things take for the controllers of a [Loop], as for those of one program on a
-// cluster: reconciles go on while others wait for their requests. Numbers that are zero are no time
-// and no limit. What a controller wrote is in the cache when the request has taken effect.
+// Timing says how long requests and reconciles take for the controllers of a [Loop], as in one
+// program on a cluster: some reconciles run while others wait for their requests. A zero number
+// means no time or no limit. The write of a controller is in the cache when its request has taken
+// effect.
 //
-// Reconciles of one controller then overlap where it has several workers, and the cache may change
-// at each request. Request.Now stays that of the beginning. A loop whose reconciles are under way
-// holds goroutines: call [Loop.Stop] when it is not needed any more.
+// Reconciles of one controller overlap if it has several workers, and the cache can change during
+// each request. Request.Now stays the time of the beginning. A loop with running reconciles has
+// goroutines: call [Loop.Stop] when you no longer need the loop.
 type Timing struct {
 	// Seed decides the latencies.
 	Seed uint64
-	// Latency is how long the API server takes for a request.
+	// Latency is the time that the API server takes for a request.
 	Latency timing.Latency
-	// WatchDelay is after which time the loop sees what others did.
+	// WatchDelay is the time until the loop sees a change by another client.
 	WatchDelay time.Duration
-	// Controllers are what holds for a controller, by its name; Others for those not named there.
+	// Controllers has the timing of each controller by its name; Others applies to all other
+	// controllers.
 	Controllers map[string]ControllerTiming
 	Others      ControllerTiming
-	// StaleWrites has controllers see their own writes, too, only when the watch reports them. The
-	// controllers of this project rely on seeing them at once; those that remember what they
-	// expect to see do not need it.
+	// StaleWrites makes controllers see even their own writes only when the watch reports them. The
+	// controllers of this project rely on seeing their writes at once. A controller that remembers
+	// the writes that it expects to see works with StaleWrites.
 	StaleWrites bool
 }
 
-// ControllerTiming is how long things take for one controller. The zero value has one worker and no
-// limit.
+// ControllerTiming is the timing of one controller. The zero value has one worker and no limit.
 type ControllerTiming struct {
-	// Limits are those of its client, which its Events share.
+	// Limits are the rate limits of its client. Its Events share them.
 	timing.Limits
-	// EventLimits are those of a client of its own for Events. Default: they share Limits.
+	// EventLimits are the rate limits of a separate client for Events. Default: Events share
+	// Limits.
 	EventLimits timing.Limits
-	// Workers is how many keys it reconciles at the same time; math.MaxInt32 is one for each key.
-	// Default 1.
+	// Workers is the number of keys that it reconciles at the same time; math.MaxInt32 means one
+	// worker for each key. Default 1.
 	Workers int
-	// Gather is how long changes wait, so that they are looked at in one go: those of other
-	// objects, and of its own ones if neither the generation changes nor the object is new.
+	// Gather is the time for which changes wait, so that one reconcile handles several changes. It
+	// applies to changes of other kinds, and to changes of the kind For if the object is not new
+	// and its generation stays the same.
 	Gather time.Duration
-	// Sync is what a reconcile takes beside its requests.
+	// Sync is the time that a reconcile takes in addition to its requests.
 	Sync time.Duration
-	// AtOnce is for what is no controller on a cluster but part of the API server: its requests
-	// take no time, and it has no limits. It sees changes as late as the others.
+	// AtOnce is for a controller that models a part of the API server: its requests take no time,
+	// and it has no limits. It sees changes as late as other controllers.
 	AtOnce bool
-	// Process is the program that the controller belongs to, with whose other controllers it
-	// shares what it has seen. Package simulation reads it; a loop is one program. Default: a
-	// program of its own.
+	// Process names the program of the controller. All controllers of a program share one view of
+	// the events. Package simulation reads Process; a loop is one program. Default: a separate
+	// program.
 	Process string
 }
 
@@ -83,7 +86,7 @@ func (c ControllerTiming) String() string {
 	return s
 }
 
-// Of returns what holds for a controller.
+// Of returns the timing of a controller.
 func (t *Timing) Of(controller string) ControllerTiming {
 	if c, ok := t.Controllers[controller]; ok {
 		return c
@@ -91,12 +94,12 @@ func (t *Timing) Of(controller string) ControllerTiming {
 	return t.Others
 }
 
-// A crew is the workers of one controller, and what they share.
+// A crew is the workers of one controller, with their shared client and queue.
 type crew struct {
 	ControllerTiming
 	client   client
 	recorder recorder
-	busy     int     // workers that hold a key
+	busy     int     // the number of workers with a key
 	queued   []*task // keys that wait for a worker
 }
 
@@ -122,8 +125,8 @@ func newCrew(l *Loop, t transport.Transport, c *Controller) *crew {
 	return w
 }
 
-// Each calls a function for 0 to n-1 and returns the first error. Where requests take time the calls
-// are concurrent, and all are made; else one follows another until one fails.
+// Each calls do for 0 to n-1 and returns the first error. If requests take time, all calls are made
+// concurrently. Otherwise Each makes one call after another, until a call fails.
 func (r Request) Each(n int, do func(i int) error) error {
 	if r.crew == nil || r.crew.client.loop.options.Timing == nil {
 		for i := range n {
@@ -142,8 +145,8 @@ func (r Request) Each(n int, do func(i int) error) error {
 	return first
 }
 
-// AtOnce returns the request with a client whose writes take no time. It is for what on a cluster
-// the API server does itself while it serves a request of the controller.
+// AtOnce returns the request with a client whose writes take no time. Use it for writes that the
+// API server of a cluster makes itself while it serves a request of the controller.
 func (r Request) AtOnce() Request {
 	if r.crew != nil {
 		direct := r.crew.client
@@ -153,8 +156,8 @@ func (r Request) AtOnce() Request {
 	return r
 }
 
-// View returns what the loop has seen of a kind that its controllers watch, nil for others. From
-// then on events reach the cache at a Step.
+// View returns the view of a kind that the controllers watch: which events the loop has seen. It
+// returns nil for other kinds. After the first call, events of the kind reach the cache in a Step.
 func (l *Loop) View(kind schema.GroupVersionKind) *timing.View[watch.Event] {
 	if l.cache.stores[kind] == nil {
 		return nil
@@ -167,7 +170,7 @@ func (l *Loop) View(kind schema.GroupVersionKind) *timing.View[watch.Event] {
 	return v
 }
 
-// Runs reports whether the loop has a controller of a name.
+// Runs reports whether the loop has a controller with the name.
 func (l *Loop) Runs(controller string) bool {
 	for c := range l.crews {
 		if c.Name == controller {
@@ -177,7 +180,7 @@ func (l *Loop) Runs(controller string) bool {
 	return false
 }
 
-// lookAt has a view see the event that is next.
+// lookAt makes a view see its next event.
 func (l *Loop) lookAt(now time.Time) bool {
 	if len(l.views) == 0 {
 		return false
@@ -203,7 +206,7 @@ func (l *Loop) lookAt(now time.Time) bool {
 
 func (l *Loop) staleWrites() bool { return l.options.Timing != nil && l.options.Timing.StaleWrites }
 
-// gather is how long a change waits for others.
+// gather returns how long a change waits for other changes.
 func (l *Loop) gather(c *Controller, kind schema.GroupVersionKind, ch Change) time.Duration {
 	w := l.crews[c]
 	if w == nil || w.Gather == 0 || kind == c.For && (ch.Old == nil || ch.New == nil || ch.Old.GetGeneration() != ch.New.GetGeneration()) {
@@ -212,8 +215,8 @@ func (l *Loop) gather(c *Controller, kind schema.GroupVersionKind, ch Change) ti
 	return w.Gather
 }
 
-// keepLater has a key that is to be reconciled later reconciled then, even if something has it
-// reconciled at once before: a queue of Kubernetes keeps both.
+// keepLater keeps a later due time of a key, even if the key is reconciled before. A queue of
+// Kubernetes also keeps both times.
 func (l *Loop) keepLater(t *task, at time.Time) {
 	if l.options.Timing == nil || !t.Queued() || at.Equal(t.At()) {
 		return
@@ -227,7 +230,7 @@ func (l *Loop) keepLater(t *task, at time.Time) {
 	}
 }
 
-// hire finds a worker for a key, or has it wait for one.
+// hire finds a worker for a key, or makes the key wait for a worker.
 func (l *Loop) hire(t *task) bool {
 	if l.options.Timing == nil {
 		return true
@@ -243,7 +246,7 @@ func (l *Loop) hire(t *task) bool {
 	return true
 }
 
-// release gives the worker of a key to the next one that waits.
+// release gives the worker of a key to the next waiting key.
 func (l *Loop) release(t *task) {
 	t.state = idle
 	if !t.again.IsZero() {
@@ -266,8 +269,8 @@ func (l *Loop) release(t *task) {
 	l.ready = append(l.ready, next)
 }
 
-// isBusy reports whether a key that is due at a time needs no place in the queue: it waits for a
-// worker, or is looked at again when its worker is done with it.
+// isBusy reports whether a key that is due at a time need not enter the queue: it already waits for
+// a worker, or it is reconciled again when its worker has finished.
 func (l *Loop) isBusy(t *task, at time.Time) bool {
 	if t.state == held && (t.again.IsZero() || at.Before(t.again)) {
 		t.again = at
@@ -275,6 +278,5 @@ func (l *Loop) isBusy(t *task, at time.Time) bool {
 	return t.state != idle
 }
 
-// Stop ends the reconciles that are under way: their requests fail. The loop must not be used any
-// more.
+// Stop ends the running reconciles: their requests fail. The loop must not be used after Stop.
 func (l *Loop) Stop() { l.running.Stop() }

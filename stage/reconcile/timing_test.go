@@ -216,7 +216,7 @@ func TestAtOnceTakesNoTime(t *testing.T) {
 	require.Nil(t, reconcile.Request{}.AtOnce().Client)
 }
 
-// TestThePositionOfAView: without a Timing, too.
+// TestThePositionOfAView also tests views without a Timing.
 func TestThePositionOfAView(t *testing.T) {
 	for _, timed := range []*reconcile.Timing{nil, {}} {
 		var c recorder

@@ -1,9 +1,9 @@
 package reconcile
 
-// Upcoming returns the last call of the controller whose key is due first, but with the Time at which
-// the key is due. Its Err and its Result say why the key is looked at again; without both something
-// has changed. It is false if no key is due, or if something else is due before it: an event that is
-// seen late, or a request that takes time.
+// Upcoming returns the last call of the controller whose key is due first, with the due time of the
+// key as its Time. Its Err and its Result say why the key is reconciled again; without both, an
+// object has changed. Upcoming returns false if no key is due, or if a late event or the effect of
+// a request is due before.
 func (l *Loop) Upcoming() (TraceEvent, bool) {
 	at, ok := l.NextDue()
 	t, queued := l.queue.First()

@@ -38,7 +38,7 @@ func (w *watcher) run(ctx context.Context, t transport.Transport, namespace stri
 	})
 }
 
-// setKind gives an object of a list the kind that lists leave out.
+// setKind sets the kind of an object of a list, because lists leave it out.
 func (w *watcher) setKind(obj *unstructured.Unstructured) {
 	if obj.GetKind() == "" {
 		obj.SetGroupVersionKind(w.kind)

@@ -6,11 +6,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/timequeue"
 )
 
-// A call is a function that is to be called at a time.
+// A call is a function with the time of its call.
 type call struct {
 	timequeue.Timer
 	do func(context.Context) error
 }
 
-// calls are those of a simulation by time, and those of one time in the order in which they came.
+// calls are the calls of a simulation by time; equal times in the order of addition.
 type calls = timequeue.Queue[*call]

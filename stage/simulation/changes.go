@@ -6,8 +6,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// A changes is the objects that the Engine has to observe, in the order in which they changed.
-// Usually there are one or two, so the index is built only if there are many.
+// A changes has the objects that the Engine must observe, in the order in which they changed.
+// Usually it has one or two objects, so it builds the index only for a long list.
 type changes struct {
 	list  []change
 	index map[stage.Key]int // into list; nil while the list is short
@@ -21,11 +21,11 @@ type change struct {
 }
 
 const (
-	// fewChanges is up to which length the list is searched without an index.
+	// fewChanges is the largest length of a list that is searched without an index.
 	fewChanges = 8
 
-	// keptChanges is the largest capacity of a list that is used again: the first list holds all
-	// objects.
+	// keptChanges is the largest capacity of a list that is used again. The first list can be
+	// larger, because it has all objects.
 	keptChanges = 1 << 12
 )
 
@@ -52,7 +52,7 @@ func (c *changes) remove(key stage.Key) {
 	}
 }
 
-// find returns the change of an object; nil if there is none.
+// find returns the change of an object; nil without a change.
 func (c *changes) find(key stage.Key) *change {
 	if c.index != nil {
 		if at, ok := c.index[key]; ok {

@@ -7,18 +7,17 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// A hooks holds the functions of the user that are called for changes of objects.
+// A hooks has the functions of the user that are called for changes of objects.
 type hooks struct {
 	byKind map[schema.GroupVersionKind][]hookFunc
-	queued []func(context.Context) error // calls that are still to be made, in order
+	queued []func(context.Context) error // pending calls, in order
 }
 
 type hookFunc func(context.Context, watch.Event) error
 
-// On calls a function for every object of a kind that exists now, and for every change from now on:
-// in order, at the virtual time of the change, before anything else that is due then. The objects
-// of the events are shared and must not be changed. The error is that of a kind that the cluster
-// does not know.
+// On calls a function for every present object of a kind, and for every later change. The calls
+// come in order, at the virtual time of the change, before anything else that is due at this time.
+// The objects of the events are shared and must not be changed. The error is about an unknown kind.
 func (s *Simulation) On(kind schema.GroupVersionKind, do func(context.Context, watch.Event) error) error {
 	if err := s.watchKind(kind); err != nil {
 		return err
@@ -31,7 +30,7 @@ func (s *Simulation) On(kind schema.GroupVersionKind, do func(context.Context, w
 	return s.replay(kind, do)
 }
 
-// replay calls a function with the objects that exist now.
+// replay calls a function with the present objects.
 func (s *Simulation) replay(kind schema.GroupVersionKind, do hookFunc) error {
 	feed, err := s.newFeed(kind)
 	if err != nil {

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// followEvery is how often [Simulation.Follow] looks for what is due: what a client writes has its
-// consequences by then.
+// followEvery is the period at which [Simulation.Follow] looks for due work. It is the longest
+// delay until the consequences of a client's write.
 const followEvery = 5 * time.Millisecond
 
-// Follow lets virtual time pass with the time of the machine, speed times as fast, until ctx is
-// done: 1 is real time, with 60 an hour takes a minute. It is for programs that use the cluster from
-// outside, such as clients of package apiserver; the cluster may be used from other goroutines
-// meanwhile, the simulation may not. If more is due than the machine can do in the time, virtual
+// Follow makes virtual time follow the clock of the machine until ctx is done, speed times as fast:
+// 1 is real time, and with 60 an hour takes a minute. It is for programs that use the cluster from
+// outside, such as clients of package apiserver. Meanwhile other goroutines may use the cluster,
+// but must not use the simulation. If more work is due than the machine can do in time, virtual
 // time is late and catches up later.
 //
-// The error is that of Advance; that ctx is done is none.
+// The error is the error of Advance. The end of ctx is not an error.
 func (s *Simulation) Follow(ctx context.Context, speed float64) error {
 	if !(speed > 0) {
 		return fmt.Errorf("simulation: time cannot pass %v times as fast", speed)

@@ -13,7 +13,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
-// The bubble's clock is that of the machine: in a minute of it an hour passes.
+// The bubble's clock is the clock of the machine: in a minute of it an hour passes.
 func TestFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		set, err := stage.Compile(stage.Options{})

@@ -2,13 +2,13 @@ package simulation
 
 import "time"
 
-// GarbageCollection is how long garbage collection takes: the deletion of dependents after their
-// owner, before it in the foreground, and orphaning. The garbage collector of a
-// kube-controller-manager without flags deletes 20 objects a second, which is Each: 50 ms. The zero
-// value takes no time, but each step is seen on its own.
+// GarbageCollection says how long garbage collection takes: background and foreground deletion of
+// dependents, and orphaning. The garbage collector of a kube-controller-manager without flags
+// deletes 20 objects a second, which is Each: 50 ms. With the zero value garbage collection takes
+// no time, but watchers see each step.
 type GarbageCollection struct {
-	Delay time.Duration // from a change to the step that it calls for
-	Each  time.Duration // between two steps, each of which writes one object at most
+	Delay time.Duration // from a change to the step that it causes
+	Each  time.Duration // between two steps; a step writes at most one object
 }
 
 // A collector does the steps of garbage collection when they are due.

@@ -13,7 +13,7 @@ import (
 
 var pods = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 
-// hasKubelet reports whether an object is anything but a Pod that does what it says, or that is on a
+// hasKubelet reports whether Stages may be played on an object. It returns false for a Pod on a
 // Node whose kubelet does nothing.
 func (s *Simulation) hasKubelet(obj *unstructured.Unstructured) bool {
 	if s.options.Kubelet == nil || obj.GroupVersionKind() != pods {
@@ -23,7 +23,7 @@ func (s *Simulation) hasKubelet(obj *unstructured.Unstructured) bool {
 	return node == "" || s.kubelets[node]
 }
 
-// observeKubelet looks at the Pods of a Node again when its kubelet stops or goes on.
+// observeKubelet observes the Pods of a Node again when its kubelet stops or continues.
 func (s *Simulation) observeKubelet(event watch.EventType, node *unstructured.Unstructured) {
 	if s.options.Kubelet == nil {
 		return

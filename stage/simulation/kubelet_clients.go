@@ -13,16 +13,16 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile/timing"
 )
 
-// A kubeletClients is what kubelets send their requests with where that takes time.
+// A kubeletClients has the clients of all kubelets, for a simulation in which requests take time.
 type kubeletClients struct {
-	view     *timing.View[watch.Event] // what they have seen
+	view     *timing.View[watch.Event] // the events that the kubelets have seen
 	byNode   map[string]*kubeletClient // "" has no limit
 	inFlight map[stage.Key]bool        // objects whose transition waits for its request
 	started  map[types.UID]bool        // Pods that were played before
-	requests calls                     // what is to be done when a request takes effect
+	requests calls                     // functions that are called when a request takes effect
 }
 
-// A kubeletClient is what one kubelet sends its requests with.
+// A kubeletClient sends the requests of one kubelet.
 type kubeletClient struct {
 	requests *timing.Client
 	starts   *timing.Bucket
@@ -51,7 +51,7 @@ func (s *Simulation) clientOf(obj *unstructured.Unstructured) *kubeletClient {
 	return c
 }
 
-// nodeOf is the Node whose kubelet plays an object, "" for none.
+// nodeOf returns the Node whose kubelet plays an object; "" without one.
 func nodeOf(obj *unstructured.Unstructured) string {
 	switch obj.GroupVersionKind() {
 	case nodes:
@@ -68,8 +68,8 @@ func (s *Simulation) later(at time.Time, do func(context.Context) error) {
 	s.clients.requests.Set(&call{do: do}, at)
 }
 
-// send plays a transition when its first request takes effect. Until then, what happens to the
-// object is not observed.
+// send plays a transition when its first request takes effect. Until then the Engine does not
+// observe changes of the object.
 func (s *Simulation) send(ctx context.Context, t stage.Transition) {
 	obj, err := s.shared.Get(ctx, t.Key.GroupVersionKind(), t.Key.NamespacedName())
 	if err != nil {
@@ -92,8 +92,7 @@ func (s *Simulation) send(ctx context.Context, t stage.Transition) {
 	s.later(client.starts.Take(s.now), request)
 }
 
-// takeEffect plays a transition if it still is that of the object, and observes what the object is
-// by now.
+// takeEffect plays a transition if the object still has it, and then observes the present object.
 func (s *Simulation) takeEffect(ctx context.Context, t stage.Transition, client *kubeletClient) {
 	delete(s.clients.inFlight, t.Key)
 	obj, err := s.shared.Get(ctx, t.Key.GroupVersionKind(), t.Key.NamespacedName())
@@ -109,7 +108,7 @@ func (s *Simulation) takeEffect(ctx context.Context, t stage.Transition, client 
 
 // payFor takes the tokens of the requests after the first one.
 func (s *Simulation) payFor(t stage.Transition, obj *unstructured.Unstructured, client *kubeletClient) {
-	plan, _ := t.Plan(obj, s.now) // play traces what is wrong with it
+	plan, _ := t.Plan(obj, s.now) // play traces the error
 	first := true
 	for _, e := range plan {
 		if _, event := e.(stage.Event); event || e == nil {
@@ -122,14 +121,14 @@ func (s *Simulation) payFor(t stage.Transition, obj *unstructured.Unstructured, 
 	}
 }
 
-// observeNow has the Engine observe an object as it is now.
+// observeNow makes the Engine observe the present state of an object.
 func (s *Simulation) observeNow(ctx context.Context, key stage.Key) {
 	if obj, err := s.shared.Get(ctx, key.GroupVersionKind(), key.NamespacedName()); err == nil {
 		s.observeEvent(watch.Modified, obj)
 	}
 }
 
-// seeLate has the kubelets see an event: they look at what the object is by now.
+// seeLate makes the kubelets see an event: they read the present state of the object.
 func (s *Simulation) seeLate(ctx context.Context, e watch.Event) {
 	obj := e.Object.(*unstructured.Unstructured)
 	key := stage.KeyOf(obj)
@@ -143,7 +142,7 @@ func (s *Simulation) seeLate(ctx context.Context, e watch.Event) {
 // isInFlight reports whether a transition of an object waits for its request.
 func (k *kubeletClients) isInFlight(key stage.Key) bool { return k != nil && k.inFlight[key] }
 
-// next adds the time of what the kubelets do next.
+// next adds the time of the next action of the kubelets.
 func (k *kubeletClients) next(m *earliest) {
 	if k == nil {
 		return
@@ -152,7 +151,7 @@ func (k *kubeletClients) next(m *earliest) {
 	m.add(k.requests.Next())
 }
 
-// stepKubelets does the first thing that is due for the kubelets. It is false if there is none.
+// stepKubelets does the first due action of the kubelets. It returns false if no action is due.
 func (s *Simulation) stepKubelets(ctx context.Context) bool {
 	if s.clients == nil {
 		return false

@@ -6,13 +6,14 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Progress describes how far a run is.
+// Progress describes the progress of a run.
 type Progress struct {
 	// Now is the virtual time.
 	Now time.Time
-	// End is the latest time at which the current Advance or Settle ends; Now if there is none.
+	// End is the latest time at which the current Advance or Settle ends; Now outside of these
+	// calls.
 	End time.Time
-	// Objects is the number of objects of the kinds that the simulation observes: those of its
+	// Objects is the number of objects of the kinds that the simulation observes: the kinds of its
 	// Stages, its controllers and the functions of On.
 	Objects int
 	// Events is the number of their watch events since the start.
@@ -22,7 +23,7 @@ type Progress struct {
 	Done uint64
 }
 
-// Progress returns how far the run is. Writes after the last Step are not counted yet.
+// Progress returns the progress of the run. It does not count writes after the last Step.
 func (s *Simulation) Progress() Progress {
 	p := s.progress
 	p.Now = s.now
@@ -42,7 +43,7 @@ func (p *Progress) countEvent(e watch.EventType) {
 	}
 }
 
-// countDone counts one more thing that was done, and calls Options.Progress.
+// countDone increments Done, and calls Options.Progress.
 func (s *Simulation) countDone() {
 	s.progress.Done++
 	if s.options.Progress != nil {
@@ -50,8 +51,7 @@ func (s *Simulation) countDone() {
 	}
 }
 
-// startRun records the end of a run until done is called. The end may be later than what a
-// time.Time can hold.
+// startRun records the end of a run until done is called. The end can be too late for a time.Time.
 func (s *Simulation) startRun(end time.Time) (done func()) {
 	s.progress.End = end
 	return func() { s.progress.End = time.Time{} }

@@ -1,6 +1,6 @@
-// Package simulation plays a stage Set on an in-memory cluster in virtual time: it owns the clock
-// and sets it to the time at which something happens next. It never waits, but for
-// [Simulation.Follow], which lets the clock of the machine set the pace.
+// Package simulation plays a stage Set on an in-memory cluster in virtual time. A simulation owns
+// the clock and sets it to the time of the next event. It never waits, except in
+// [Simulation.Follow], in which virtual time follows the clock of the machine.
 //
 // # Usage
 //
@@ -10,39 +10,46 @@
 //	err = sim.Advance(ctx, time.Minute) // everything that happens within a minute has happened
 //	got, err := sim.Cluster().Get(ctx, gvk, name)
 //
-// If a run ends early, because its ctx is done or a function of the caller failed, nothing is lost:
-// the cluster can be read and changed, and the next Step, Advance or Settle continues the run.
-// Options.Progress reports how far a long run is.
+// A run can end early, because its ctx is done or a function of the caller failed. Then the cluster
+// can still be read and changed, and the next Step, Advance or Settle continues the run.
+// Options.Progress reports the progress of a long run.
 //
-// [Simulation.At] calls a function at a time, [Simulation.On] calls one for changes of objects, and
-// Options.Controllers run controllers. The packages below this one use them: load makes work
-// arrive, fault makes things fail, record keeps what happened, measure computes metrics of that,
-// and expect compares the metrics with expectations in tests. Package sweep runs many parameters
-// and seeds, statistics says how far to trust what they measured, and progress shows how far a run
-// is.
+// [Simulation.At] calls a function at a time, [Simulation.On] calls a function for changes of
+// objects, and Options.Controllers runs controllers. Packages of stage/lab use them:
+//
+//   - load creates work, and fault injects failures
+//   - record keeps a log of the run, measure computes metrics of the log, and expect compares the
+//     metrics with expectations in tests
+//   - sweep runs many parameters and seeds, statistics computes confidence intervals, and progress
+//     shows the progress of a run
 //
 // # Time
 //
-// By default nothing takes time but the delays of Stages and what controllers wait for: 10,000
-// replicas appear at one instant. With Options.Timing, as [ClusterLike] has it, requests wait for
-// the rate limit of their client and for the API server, controllers have workers, and everybody
-// sees late what others did; [Simulation.View] sets what the process of a controller has seen. Such
-// a simulation needs a Close.
+// By default only the delays of Stages and the pauses of controllers take time: 10,000 replicas
+// appear at one instant. With Options.Timing, for example [ClusterLike], requests wait for the rate
+// limit of their client and for the API server. Controllers then have a number of workers, and
+// watchers see changes late. [Simulation.View] sets which events the process of a controller has
+// seen. A simulation with a Timing needs a Close.
 //
 // # Determinism
 //
 // Only the Set, the Options and the calls decide what happens: the same program has the same
 // output, byte for byte. Writes by the caller are observed at the next Step, Advance or Settle.
-// Things that are due at the same time happen in this order: the functions of On, one event after
-// another; the functions of At, in the order of the calls of At; transitions, in the order in which
-// they were scheduled; steps of garbage collection; controllers, key by key, in the order in which
-// the objects that they watch changed. After each of these, all others observe what it wrote. So
-// controllers see the result of an instant, not every step on the way.
+// Actions that are due at the same time happen in this order:
+//
+//  1. the functions of On, one event after another
+//  2. the functions of At, in the order of the calls of At
+//  3. transitions, in the order in which they were scheduled
+//  4. steps of garbage collection
+//  5. controllers, key by key, in the order in which the objects that they watch changed
+//
+// After each action, everything else in the simulation observes its writes. So controllers see the
+// result of an instant, and not every step on the way.
 //
 // # Concurrency
 //
-// A Simulation must not be used from several goroutines at once. Its cluster may be used from other
-// goroutines; if they write, the run is not deterministic, nor is one with Follow.
+// A Simulation must not be used from several goroutines at once. Other goroutines may use its
+// cluster. If they write, or with Follow, the run is not deterministic.
 package simulation
 
 import (
@@ -70,49 +77,51 @@ type Options struct {
 	Seed uint64
 	// Start is the virtual time at which the simulation begins. Default 2006-01-02T15:04:05Z.
 	Start time.Time
-	// Kinds are kinds in addition to those that package memory knows.
+	// Kinds are kinds in addition to the kinds of package memory.
 	Kinds []memory.Kind
 	// Definitions are CustomResourceDefinitions that are in the cluster from the start, so that the
-	// Set may have Stages for their kinds.
+	// Set can have Stages for their kinds.
 	Definitions []*unstructured.Unstructured
-	// From is a cluster of which the simulation begins with a copy, so that many simulations can begin
-	// with the same objects. Its kinds, hooks and strictness are those of the simulation: Kinds,
+	// From is a cluster that the simulation copies at the start, so that many simulations can begin
+	// with the same objects. The simulation also takes its kinds, hooks and strictness; Kinds,
 	// Definitions and Strict are not used. Default: an empty cluster.
 	From *memory.Cluster
-	// Strict refuses, as an API server does, objects in namespaces that do not exist; objects whose
-	// owner was never there are garbage. Default: they are taken.
+	// Strict refuses objects in missing namespaces, and collects objects whose owner never existed
+	// as garbage, like an API server. Default: such objects are accepted and kept.
 	Strict bool
-	// Hooks are what an API server does with objects before it stores them, such as defaults,
-	// validation, admission. A hook replaces the hook of From with the same name. Default: objects are
-	// stored as they are.
+	// Hooks are functions that see objects before the cluster stores them, for defaults, validation
+	// and admission. They replace hooks of From with the same name. Default: objects are stored
+	// unchanged.
 	Hooks []memory.Hooks
-	// LivelockLimit is how many transitions one object may make without time passing before the
-	// Engine stops playing it and reports a livelock. Default 100.
+	// LivelockLimit is the number of transitions that one object may make while no time passes.
+	// After more transitions the Engine stops playing the object and reports a livelock. Default
+	// 100.
 	LivelockLimit int
-	// Trace is called for everything that the Engine does and for every effect.
+	// Trace is called for every event of the Engine and for every effect.
 	Trace func(stage.TraceEvent)
 	// Requests is called after each write to the cluster, as [memory.Options].Trace. A write has a
-	// warning if the cluster does not do what the object asks for. Default: nothing.
+	// warning if the cluster ignores a part of the object. Default: off.
 	Requests func(memory.Request)
 	// Filter reports whether Stages are played on an object; it is called for each state of the
 	// object. Default: all objects. A Pod without a node, for example, is not played by a kubelet.
 	Filter func(*unstructured.Unstructured) bool
-	// Kubelet reports whether the kubelet of a Node, which is nil if there is none, does something
-	// for its Pods: otherwise Stages are not played on them until it does. Default: always.
+	// Kubelet reports whether the kubelet of a Node works. Stages are not played on the Pods of a
+	// Node while its kubelet does not work. The node is nil if it does not exist. Default: always
+	// true.
 	Kubelet func(node *unstructured.Unstructured) bool
 	// Controllers run in the virtual time of the simulation, together with the Stages.
 	Controllers []reconcile.Controller
 	// Reconcile are the options of the loop that runs the controllers. Its Trace reports errors and
 	// livelocks.
 	Reconcile reconcile.Options
-	// Timing is how long things take, see [ClusterLike]. Nil: no time; all that is to be done is
-	// done at one instant, and seen by everybody.
+	// Timing says how long requests, watches and reconciles take, see [ClusterLike]. Nil means no
+	// time: all due work happens at one instant, and every watcher sees it at once.
 	Timing *Timing
-	// GarbageCollection is how long garbage collection takes. Nil: no time; it happens with the
-	// write that calls for it.
+	// GarbageCollection says how long garbage collection takes. Nil means no time: it happens
+	// within the write that causes it.
 	GarbageCollection *GarbageCollection
 	// Progress is called very often, after each function, transition or reconcile. A progress bar
-	// should look at the real clock and draw only now and then.
+	// should read the real clock and draw only from time to time.
 	Progress func(Progress)
 }
 
@@ -127,15 +136,15 @@ type Simulation struct {
 	shared    *memory.Cluster  // the same cluster; it shares objects instead of copying them
 	writer    transport.Writer // the same cluster; it writes effects
 	engine    *stage.Engine
-	loops     []*reconcile.Loop // one, or one for each process if things take time
-	clients   *kubeletClients   // nil if nothing takes time
+	loops     []*reconcile.Loop // one, or one for each process with a Timing
+	clients   *kubeletClients   // nil without a Timing
 	collector collector
 	// kinds whose changes the simulation observes
 	watched []watchedKind
 	changes changes
 	calls   calls
 	hooks   hooks
-	// the Nodes whose kubelets do something for their Pods
+	// the Nodes whose kubelets work
 	kubelets map[string]bool
 
 	progress Progress
@@ -148,9 +157,8 @@ type watchedKind struct {
 	forEngine bool // the Set has Stages for it, or its Env observes it
 }
 
-// New returns a simulation with an empty cluster. The error is that of a kind that the Set has
-// Stages for, or that a controller watches, and that the cluster does not know, or that of a
-// refused definition.
+// New returns a simulation with an empty cluster. The error is about a refused definition, or about
+// an unknown kind that the Set has Stages for or that a controller watches.
 func New(set *stage.Set, o Options) (*Simulation, error) {
 	if o.Start.IsZero() {
 		o.Start = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
@@ -177,7 +185,7 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 	return s, nil
 }
 
-// addCluster makes the cluster, or copies the one that the simulation begins with.
+// addCluster makes the cluster, or copies Options.From.
 func (s *Simulation) addCluster() error {
 	o := s.options
 	m := memory.Options{
@@ -206,7 +214,7 @@ func (s *Simulation) extend() {
 	}
 }
 
-// watchKind observes the changes of a kind from now on.
+// watchKind starts to observe the changes of a kind.
 func (s *Simulation) watchKind(kind schema.GroupVersionKind) error {
 	if slices.ContainsFunc(s.watched, func(f watchedKind) bool { return f.kind == kind }) {
 		return nil
@@ -249,14 +257,14 @@ func (s *Simulation) setTime(t time.Time) {
 	s.sharedNow.Store(t.UnixNano())
 }
 
-// At calls a function at a virtual time, or at the next step if that time is past. Functions for
-// the same time are called in the order of the calls of At, before Stages and controllers that are
-// due then.
+// At calls a function at a virtual time, or at the next step if the time is past. Functions for the
+// same time are called in the order of the calls of At, before Stages and controllers that are due
+// at this time.
 func (s *Simulation) At(t time.Time, do func(context.Context) error) {
 	s.calls.Set(&call{do: do}, t)
 }
 
-// Next returns the time at which something happens next. It is false if nothing will happen.
+// Next returns the time of the next event. It returns false if nothing will happen.
 func (s *Simulation) Next() (time.Time, bool) {
 	s.observeChanges()
 	if len(s.hooks.queued) > 0 {
@@ -275,7 +283,7 @@ func (s *Simulation) Next() (time.Time, bool) {
 	return next.at, next.ok
 }
 
-// An earliest is the earliest of several times, if there is one.
+// An earliest is the earliest of several times, if any.
 type earliest struct {
 	at time.Time
 	ok bool
@@ -287,9 +295,9 @@ func (m *earliest) add(at time.Time, is bool) {
 	}
 }
 
-// Step moves the time to that of Next and does everything that is due then. It is false if nothing
-// is due. The error is that of ctx or of a function given to At or On; effects and controllers that
-// fail are reported to their Trace.
+// Step moves the time to the result of Next and does everything that is due at this time. It
+// returns false if nothing is due. The error comes from ctx, or from a function given to At or On.
+// Errors of effects and controllers go to their Trace.
 func (s *Simulation) Step(ctx context.Context) (bool, error) {
 	at, ok := s.Next()
 	if !ok {
@@ -344,8 +352,8 @@ func (s *Simulation) play(ctx context.Context, t stage.Transition) {
 	_, _ = player.Do(ctx, s.writer, t, obj, player.DoOptions{Now: s.now, Trace: s.options.Trace})
 }
 
-// Advance moves the time on by d, which must not be negative, and does everything that is due until
-// then, including at the end.
+// Advance moves the time forward by d, which must not be negative, and does everything that is due
+// until and including this time.
 func (s *Simulation) Advance(ctx context.Context, d time.Duration) error {
 	if d < 0 {
 		return fmt.Errorf("simulation: time does not go back by %s", -d)
@@ -361,8 +369,8 @@ func (s *Simulation) Advance(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// Settle moves the time on until nothing more will happen, by at most a duration. It reports
-// whether that was reached: a Set with heartbeats never settles.
+// Settle moves the time forward until nothing more will happen, but at most by longest. It reports
+// whether the simulation settled: a Set with heartbeats never settles.
 func (s *Simulation) Settle(ctx context.Context, longest time.Duration) (bool, error) {
 	end := s.now.Add(longest)
 	defer s.startRun(end)()
@@ -428,7 +436,7 @@ func (s *Simulation) isPlayed(obj *unstructured.Unstructured) bool {
 	return (s.options.Filter == nil || s.options.Filter(obj)) && s.hasKubelet(obj)
 }
 
-// consider has the Engine play an object, or forget it if it must not be played.
+// consider makes the Engine observe an object, or forget an object that must not be played.
 func (s *Simulation) consider(key stage.Key, obj *unstructured.Unstructured) {
 	if !s.isPlayed(obj) {
 		s.forget(key)

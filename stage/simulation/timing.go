@@ -16,27 +16,30 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile/timing"
 )
 
-// Timing is how long things take in a [Simulation]. [ClusterLike] returns that of a cluster, whose
-// numbers can be changed one by one; those that are zero are no time and no limit.
+// Timing says how long requests, watches and reconciles take in a [Simulation]. [ClusterLike]
+// returns the Timing of a cluster, whose numbers you can change. A zero number means no time or no
+// limit.
 //
-// Controllers of one process share what they have seen, each process has its own view of each kind,
-// and so have the kubelets. [Simulation.On] and the functions of [Simulation.At] see everything at
-// once: they measure and do not take part.
+// Each process has its own view of each kind, which the controllers of the process share. All
+// kubelets together have one view. The functions of [Simulation.On] and [Simulation.At] see every
+// change at once, because they measure and do not take part.
 type Timing struct {
-	// Timing is that of the controllers. Latency and WatchDelay hold for kubelets, too.
+	// Timing is the timing of the controllers. Latency and WatchDelay also apply to kubelets.
 	reconcile.Timing
-	// Kubelet holds for each kubelet: it plays the Stages of its Node and of the Pods on it.
+	// Kubelet is the timing of each kubelet, which plays the Stages of its Node and of the Pods on
+	// the Node.
 	Kubelet KubeletTiming
-	// Events has the controllers record Events, as reconcile.Options does: they cost requests.
+	// Events makes the controllers record Events, as in reconcile.Options. Events cost requests.
 	Events bool
 }
 
-// KubeletTiming is how long things take for a kubelet. The Stages of other objects have no limit.
+// KubeletTiming is the timing of one kubelet. The Stages of other objects have no limit.
 type KubeletTiming struct {
-	// Limits are those of its client. Events have one of their own, which is not modelled. Each
-	// effect of a Stage costs a request, and all are carried out when the first one takes effect.
+	// Limits are the rate limits of its client. A kubelet has a separate client for Events, which
+	// is not modeled. Each effect of a Stage costs a request. All effects happen when the first
+	// request takes effect.
 	timing.Limits
-	// Starts is how many Pods it begins to play. Default: as many as there are.
+	// Starts limits how many Pods it begins to play. Default: no limit.
 	Starts timing.Limits
 }
 
@@ -48,15 +51,19 @@ var (
 )
 
 // ClusterLike returns the timing of a cluster of Kubernetes 1.36 without flags, for the controllers
-// of package controllers by their names: each controller of kube-controller-manager has a client
-// with 20 requests a second, which its Events share, and burst 30; kube-scheduler 50 and 100, and
-// as many for Events; each kubelet 50 and 100. Controllers that it does not know are programs of
-// their own, with one worker and no limit, as those of controller-runtime are. A write takes the API
-// server 5 ms in the median, 50 ms or more in one case of a hundred, and is seen by others 2 ms
-// later.
+// of package stage/lab/controllers by their names:
 //
-// Unlike kube-scheduler, which begins the next cycle before a binding is through, the scheduler here
-// waits for it, so that without its rate limit it would bind some 100 Pods a second.
+//   - Each controller of kube-controller-manager has a client with 20 requests a second and burst
+//     30, which its Events share.
+//   - kube-scheduler has 50 requests a second and burst 100, and the same again for Events.
+//   - Each kubelet has 50 requests a second and burst 100.
+//   - An unknown controller is a separate program with one worker and no limit, like a controller
+//     of controller-runtime.
+//   - A write takes the API server 5 ms in the median, and 50 ms or more in one case of a hundred.
+//     Watchers see the write 2 ms later.
+//
+// kube-scheduler begins the next cycle before a binding is done. The scheduler here waits for each
+// binding, so that without its rate limit it would bind some 100 Pods a second.
 func ClusterLike() *Timing {
 	write := timing.LogNormal{Median: 5 * time.Millisecond, P99: 50 * time.Millisecond}
 	t := &Timing{
@@ -93,7 +100,7 @@ var managed = map[string]int{
 	"disruption": 1, "stale-pod-disruption": 1, "resourcequota": 5, "pvc-protection": 1, "pv-protection": 1,
 }
 
-// String prints a number in each line, as in reports.
+// String prints one number per line, as in reports.
 func (t *Timing) String() string {
 	var b strings.Builder
 	for _, p := range t.Parameters() {
@@ -105,8 +112,8 @@ func (t *Timing) String() string {
 // A Parameter is a number of a Timing, as text.
 type Parameter struct{ Name, Value string }
 
-// Parameters returns what a report says about a timing; nil is an ideal control plane, where
-// everything happens at once.
+// Parameters returns the lines of a report about a timing. A nil Timing is an ideal control plane,
+// in which everything happens at once.
 func (t *Timing) Parameters() []Parameter {
 	if t == nil {
 		return []Parameter{{"control plane", "ideal: nothing takes time"}}
@@ -158,7 +165,7 @@ func (s *Simulation) newLoops() (loops []*reconcile.Loop) {
 	return loops
 }
 
-// nextLoop returns the loop that has something due first, and when.
+// nextLoop returns the loop with the earliest due time, and this time.
 func (s *Simulation) nextLoop() (first *reconcile.Loop, next earliest) {
 	for _, l := range s.loops {
 		at, ok := l.NextDue()
@@ -169,9 +176,9 @@ func (s *Simulation) nextLoop() (first *reconcile.Loop, next earliest) {
 	return first, next
 }
 
-// View returns what the process of a controller has seen of a kind; nil if there is no such
-// controller, or if the process does not watch the kind. Its position can be set, with and without
-// a Timing: see [timing.View].
+// View returns the view that the process of a controller has of a kind; nil for an unknown
+// controller, or if the process does not watch the kind. The position of the view can be set, with
+// and without a Timing: see [timing.View].
 func (s *Simulation) View(controller string, kind schema.GroupVersionKind) *timing.View[watch.Event] {
 	for _, l := range s.loops {
 		if l.Runs(controller) {
@@ -181,8 +188,8 @@ func (s *Simulation) View(controller string, kind schema.GroupVersionKind) *timi
 	return nil
 }
 
-// Close ends what is under way. The simulation must not be used any more. Only one with a Timing
-// needs it: reconciles that wait for their requests hold goroutines.
+// Close ends running reconciles. The simulation must not be used after Close. Only a simulation
+// with a Timing needs Close, because its waiting reconciles have goroutines.
 func (s *Simulation) Close() {
 	for _, l := range s.loops {
 		l.Stop()

@@ -8,9 +8,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// Upcoming says what happens at the time of [Simulation.Next], and why, in one line: which Stage is
-// played on which object, or which controller reconciles which object. Of several things at the same
-// time it names the first one. It returns "" if nothing will happen.
+// Upcoming says in one line what happens at the time of [Simulation.Next], and why: which Stage is
+// played on which object, or which controller reconciles which object. It names the first of
+// several actions at the same time. It returns "" if nothing will happen.
 func (s *Simulation) Upcoming() string {
 	at, ok := s.Next()
 	if !ok {
@@ -47,7 +47,7 @@ func (s *Simulation) upcomingReconcile() string {
 	return fmt.Sprintf("controller %q reconciles %s%s%s", e.Controller, s.kindOf(e.Controller), e.Name, reason(e))
 }
 
-// kindOf returns the kind of the objects of a controller, with a space behind it.
+// kindOf returns the kind of the objects of a controller, followed by a space.
 func (s *Simulation) kindOf(controller string) string {
 	for _, c := range s.options.Controllers {
 		if c.Name == controller {
@@ -68,7 +68,7 @@ func reason(last reconcile.TraceEvent) string {
 	return ", because something has changed"
 }
 
-// firstLine returns the first line of an error, without what a terminal does not print.
+// firstLine returns the first line of an error, without control characters.
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return strings.Map(func(r rune) rune {

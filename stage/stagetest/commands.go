@@ -93,8 +93,8 @@ func (s *story) addKind(args []string) error {
 	return nil
 }
 
-// apply creates the objects of a file, or changes them to what the file says. A status that the
-// file does not mention stays.
+// apply creates the objects of a file, or updates them to the content of the file. A status that
+// the file does not mention stays.
 func (s *story) apply(args []string) error {
 	data, err := s.read(args[0])
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package stagetest tests Stage files by stories, which are played on a cluster in memory in virtual
-// time, so that an hour takes no time.
+// Package stagetest tests Stage files with stories. A story is played on a cluster in memory in
+// virtual time, so that an hour takes no real time.
 //
 // # Terminology
 //
@@ -17,9 +17,9 @@
 //
 //	go test -run TestStories -update
 //
-// which adds the file want. Review it like code: it must contain only what is meant to happen. From
-// then on go test compares, and reports the file and line of the first difference. [Options.Stages]
-// adds Stages that are not in the archive:
+// which adds the file want. Review it like code: it must contain only intended events. Later runs
+// of go test compare the trace, and report the file and line of the first difference.
+// [Options.Stages] adds Stages that are not in the archive:
 //
 //	source, err := stage.Load("../stages")
 //	…

@@ -24,15 +24,17 @@ type Options struct {
 	// Compile are the options with which the Stages are compiled. A story can add Lenient and Extensions. An Env
 	// given here is shared by all stories, with the addresses that it has allocated.
 	Compile stage.Options
-	// Kinds are kinds in addition to the stable ones of Kubernetes and those that a story defines.
+	// Kinds are kinds in addition to the stable kinds of Kubernetes and the kinds that a story
+	// defines.
 	Kinds []memory.Kind
-	// LivelockLimit is how many transitions one object may make without time passing before the
-	// Engine stops playing it and reports a livelock. Default 100.
+	// LivelockLimit is the number of transitions that one object may make while no time passes.
+	// After more transitions the Engine stops playing the object and reports a livelock. Default
+	// 100.
 	LivelockLimit int
 }
 
-// Run plays every story that matches a glob pattern, each as a subtest named after its file, and
-// compares the trace with the file want of the archive. It fails if no file matches the pattern.
+// Run plays every story that matches a glob pattern, as a subtest named after its file. It compares
+// the trace with the file want of the archive. It fails if no file matches the pattern.
 func Run(t *testing.T, glob string, o Options) {
 	t.Helper()
 	names, err := filepath.Glob(glob)
@@ -86,7 +88,7 @@ func check(name string, o Options) error {
 	return files.WriteBytes(name, txtar.Format(archive))
 }
 
-// file returns a file of the archive, nil if there is none of the name.
+// file returns a file of the archive; nil for a missing file.
 func file(a *txtar.Archive, name string) *txtar.File {
 	for i := range a.Files {
 		if a.Files[i].Name == name {

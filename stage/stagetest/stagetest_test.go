@@ -135,7 +135,7 @@ func TestAStoryIsPlayedTheSameEveryTime(t *testing.T) {
 	}
 }
 
-// FuzzPlay checks that no commands panic, and that what they do is the same again.
+// FuzzPlay checks that no command panics, and that a second run has the same result.
 func FuzzPlay(f *testing.F) {
 	f.Add("apply pod.yaml\nadvance 1s\ncandidates Pod web\nsettle")
 	f.Add("seed 0x7\nstart 2020-02-02T02:02:02Z\napply pod.yaml\nstatus Pod web {a: [1]}\npatch Pod web {metadata: {labels: 1}}")

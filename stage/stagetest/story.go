@@ -44,7 +44,7 @@ func newStory(name string, a *txtar.Archive, o Options) *story {
 	return s
 }
 
-// traceEvent prints what the Engine did.
+// traceEvent prints an event of the Engine.
 func (s *story) traceEvent(e stage.TraceEvent) {
 	if a, ok := e.Effect.(stage.Apply); ok {
 		s.addKindName(a.Object.GroupVersionKind())
@@ -154,8 +154,8 @@ func (s *story) stages() []stage.Source {
 	return slices.Concat(s.options.Stages, s.sources)
 }
 
-// definitions are the CustomResourceDefinitions in all files of the story and beside the Stages of
-// the options.
+// definitions are the CustomResourceDefinitions in all files of the story and in the sources of the
+// options.
 func (s *story) definitions() (crds []*unstructured.Unstructured) {
 	var objs []*unstructured.Unstructured
 	for _, source := range s.options.Stages {
@@ -207,5 +207,5 @@ func (s *story) reportAnswer(err error) {
 	if err != nil {
 		s.trace.line(s.sim.Now(), "error: %s", err)
 	}
-	s.sim.Next() // asks what is next, and so plays nothing
+	s.sim.Next() // Next observes the changes and plays nothing
 }

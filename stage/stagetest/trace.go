@@ -39,7 +39,7 @@ func (t *trace) block(indent, text string) {
 	}
 }
 
-// event prints what the Engine did.
+// event prints an event of the Engine.
 func (t *trace) event(e stage.TraceEvent) {
 	switch e.Kind {
 	case stage.TraceScheduled:
@@ -80,8 +80,8 @@ func (t *trace) effect(e stage.TraceEvent) {
 	}
 }
 
-// describe splits an effect into one line that names it and its content: an object as YAML, a JSON
-// patch as one operation a line.
+// describe splits an effect into a line with its name, and its content: an object as YAML, or a
+// JSON patch with one operation per line.
 func describe(e stage.Effect) (head, content string) {
 	switch e := e.(type) {
 	case stage.Patch:
@@ -106,7 +106,7 @@ func perLine(operations []any) string {
 	return b.String()
 }
 
-// toYAML and toJSON cannot fail, because they are given JSON values.
+// toYAML and toJSON cannot fail, because their arguments are JSON values.
 func toYAML(v any) string {
 	text, err := yaml.Marshal(v)
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package transport names the requests that a cluster takes. Players, controllers and waiters ask
-// for these interfaces; package stage/memory and module stage/kube implement them.
+// Package transport has the requests of a cluster as interfaces. Players, controllers and waiters
+// use them; package stage/memory and module stage/kube implement them.
 //
 // # Usage
 //
-// A client of your own implements the requests that its user makes:
+// Your own client implements the requests that its user makes:
 //
 //	type myCluster struct{ … }                 // its methods are Get, List, Watch, Create, Patch, Delete
 //	var _ transport.Transport = (*myCluster)(nil)
@@ -15,9 +15,9 @@
 //
 // # Errors
 //
-// Errors are those of an API server: the functions of k8s.io/apimachinery/pkg/api/errors tell them
-// apart. Callers treat a panic in a method as a failed request. They do the same with an answer that
-// is another object than the requested one: of another kind, namespace, name or uid.
+// Errors are the same as an API server's: the functions of k8s.io/apimachinery/pkg/api/errors tell
+// them apart. Callers treat a panic in a method as a failed request. They do the same with an
+// answer that is another object than the requested one: of another kind, namespace, name or uid.
 //
 // # Concurrency
 //

@@ -1,6 +1,5 @@
-// Package v1alpha1 holds the Stage API of kwok.x-k8s.io/v1alpha1 as Go types: field names, JSON
-// tags and defaults as kwok v0.8 publishes them, and nothing else. Package stage reads and compiles
-// them.
+// Package v1alpha1 has the Stage API of kwok.x-k8s.io/v1alpha1 as Go types. It has only the field
+// names, JSON tags and defaults of kwok v0.8. Package stage reads and compiles the types.
 //
 // # Compatibility
 //

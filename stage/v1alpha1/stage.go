@@ -26,7 +26,7 @@ type StageList struct {
 	Items []Stage `json:"items"`
 }
 
-// StageStatus holds what a controller found out about a Stage.
+// StageStatus is the status that a controller writes for a Stage.
 type StageStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
@@ -35,20 +35,20 @@ type StageStatus struct {
 type StageSpec struct {
 	// ResourceRef names the kind of object the Stage is for.
 	ResourceRef StageResourceRef `json:"resourceRef"`
-	// Selector chooses objects of that kind. Absent: none. Empty: all.
+	// Selector chooses objects of the kind. An absent selector matches no object, an empty one
+	// matches all.
 	Selector *StageSelector `json:"selector,omitempty"`
-	// Weight is the share of this Stage among all that match an object; not negative.
+	// Weight is the share of this Stage among all Stages that match an object; not negative.
 	Weight int `json:"weight,omitempty"`
 	// WeightFrom reads the weight from the object; Weight is the fallback.
 	WeightFrom *ExpressionFrom `json:"weightFrom,omitempty"`
 	// Delay is the time between entering the Stage and its effects. Absent: none.
 	Delay *StageDelay `json:"delay,omitempty"`
-	// Next is the legacy form of the effects. It is ignored beside Steps.
+	// Next is the legacy form of the effects. It is ignored if Steps are given.
 	Next *StageNext `json:"next,omitempty"`
 	// Steps are the effects, in order.
 	Steps []StageStep `json:"steps,omitempty"`
-	// ImmediateNextStage looks at the patched object at once instead of waiting for the watch
-	// event.
+	// ImmediateNextStage evaluates the patched object at once, without waiting for the watch event.
 	ImmediateNextStage *bool `json:"immediateNextStage,omitempty"`
 }
 

@@ -25,15 +25,15 @@ var screenshot = flag.String("screenshot", "", "write what the page of -study gp
 //go:embed look.js
 var look string
 
-// findings are what look.js returns.
+// findings is the result of look.js.
 type findings struct {
 	Faults []string `json:"faults"`
 	Charts int      `json:"charts"`
 	Tables int      `json:"tables"`
-	Page   string   `json:"page"` // the colour behind it
+	Page   string   `json:"page"` // the background color
 }
 
-// A study is the flags of a command, and what its page has.
+// A study is the flags of a command, and the content of its page.
 type study struct {
 	flags          string
 	charts, tables int
@@ -43,7 +43,7 @@ type study struct {
 func TestPages(t *testing.T) {
 	b := start(t)
 	simulator := build(t)
-	colours := map[string]string{"light": "rgb(246, 247, 249)", "dark": "rgb(18, 21, 27)"}
+	colors := map[string]string{"light": "rgb(246, 247, 249)", "dark": "rgb(18, 21, 27)"}
 	studies := []study{
 		{"-study small-jobs -jobs 1,5,20 -seeds 2", 4, 2},
 		{"-study gpu -pods 2 -nodes 3 -seeds 3", 13, 7},
@@ -60,11 +60,11 @@ func TestPages(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "report.html")
 		out, err := exec.Command(simulator, append(strings.Fields(tc.flags), "-report", file)...).CombinedOutput()
 		require.NoError(t, err, string(out))
-		for scheme, colour := range colours {
+		for scheme, color := range colors {
 			for _, width := range []int64{1200, 400} {
 				f := b.look(t, file, scheme, width)
 				require.Empty(t, f.Faults, "%s %s %d", tc.flags, scheme, width)
-				require.Equal(t, findings{Faults: f.Faults, Charts: tc.charts, Tables: tc.tables, Page: colour}, f, tc.flags)
+				require.Equal(t, findings{Faults: f.Faults, Charts: tc.charts, Tables: tc.tables, Page: color}, f, tc.flags)
 			}
 		}
 		if *screenshot != "" && strings.Contains(tc.flags, "gpu") {
@@ -101,14 +101,14 @@ func build(t *testing.T) string {
 	return file
 }
 
-// A browser has no window and one tab. It keeps what went wrong there.
+// A browser has no window and one tab. It keeps the errors of its page.
 type browser struct {
 	ctx   context.Context
 	mu    sync.Mutex
 	wrong []string
 }
 
-// start starts a browser, or skips the test where there is none.
+// start starts a browser, or skips the test without one.
 func start(t *testing.T) *browser {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
@@ -134,7 +134,7 @@ func start(t *testing.T) *browser {
 	return b
 }
 
-// hear notes errors of scripts, and all that is said on the console or by the browser.
+// hear notes errors of scripts, and all messages on the console or from the browser.
 func (b *browser) hear(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -148,7 +148,7 @@ func (b *browser) hear(event any) {
 	}
 }
 
-// errors are those since the last call.
+// errors are the errors since the last call.
 func (b *browser) errors() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,10 +16,10 @@ type entry struct {
 	targets []*workload
 }
 
-// longestPause is that of the scheduler between cycles in which it admits nothing.
+// longestPause is the longest pause of the scheduler between cycles in which it admits nothing.
 const longestPause = 100 * time.Millisecond
 
-// wake has the scheduler run a cycle, unless it is about to.
+// wake makes the scheduler run a cycle, unless one is about to run.
 func (r *run) wake() {
 	if !r.awake {
 		r.awake = true
@@ -27,8 +27,8 @@ func (r *run) wake() {
 	}
 }
 
-// cycle tries the head of each queue. Nothing changes while it decides; then it writes the states of
-// those that wait on, one after another, before the next cycle begins.
+// cycle tries the head of each queue. Nothing changes while it decides. Then it writes the states
+// of the Workloads that continue to wait, one after another, before the next cycle begins.
 func (r *run) cycle() {
 	entries := r.nominate()
 	if len(entries) == 0 {
@@ -91,7 +91,7 @@ func (r *run) nominate() (entries []entry) {
 	return entries
 }
 
-// compareEntries orders those first that do not borrow, then by priority and age.
+// compareEntries puts Workloads first that do not borrow, then orders by priority and age.
 func compareEntries(a, b entry) int {
 	if a.borrows != b.borrows {
 		if b.borrows {

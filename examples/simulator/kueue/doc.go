@@ -10,28 +10,32 @@
 //
 // # What is modelled
 //
-//   - The runner: each set of Workloads is created one after another, at its interval; a Workload
-//     that it sees admitted is finished after its runtime; one that is evicted gives back its quota.
-//   - Kueue's scheduler: a cycle takes the head of each ClusterQueue (priority, then age), decides by
-//     a snapshot which fit, and admits first those that do not borrow, then by priority and age. Who
-//     does not fit preempts own Workloads of lower priority, or those of queues that borrow.
+//   - The runner: each set of Workloads is created one after another, at its interval. When the
+//     runner sees that a Workload is admitted, it finishes the Workload after its runtime. An
+//     evicted Workload gives back its quota.
+//   - Kueue's scheduler: a cycle takes the head of each ClusterQueue (priority, then age) and
+//     decides with a snapshot which of them fit. It admits first the Workloads that do not borrow,
+//     then by priority and age. A Workload that does not fit preempts Workloads of lower priority
+//     in its own queue, or Workloads of queues that borrow.
 //   - Quota is taken when the scheduler decides, and given back when Kueue sees the Workload finished.
 //     The admission is written in the meantime, by a client with 50 requests a second: most of the
 //     time of a run Workloads hold quota and wait for that.
-//   - A Workload that does not fit parks all that are scheduled alike (SchedulingEquivalenceHashing).
-//     They are tried again a second after something in the cohort gave quota back.
-//   - Of those that wait, a condition is written when its text changes; the scheduler waits for that.
+//   - A Workload that does not fit parks all Workloads that are scheduled alike
+//     (SchedulingEquivalenceHashing). They are tried again a second after a Workload in the cohort
+//     gave quota back.
+//   - The condition of a waiting Workload is written when its text changes; the scheduler waits for
+//     that.
 //
 // # What is not modelled
 //
-// Statuses of ClusterQueues and LocalQueues (clients of their own), the CPU time of the API server,
-// and with topology-aware scheduling the placement itself: the nodes have a hundred times the quota,
-// but Kueue searches them, and writes more, which is not in a run here.
+// Statuses of ClusterQueues and LocalQueues, which have their own clients, the CPU time of the API
+// server, and the placement of topology-aware scheduling. The nodes have a hundred times the quota,
+// but Kueue searches them and writes more. A run here does neither.
 //
 // # Determinism
 //
-// The seed decides the latencies of requests, and with them the order of what happens. The same
-// Config and Options give the same Result.
+// The seed decides the latencies of requests, and with them the order of events. The same Config
+// and Options give the same Result.
 //
 // # Concurrency
 //

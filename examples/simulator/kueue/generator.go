@@ -8,11 +8,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A Config is what the runner creates, in the format of its generator.yaml.
+// A Config is the input of the runner, in the format of its generator.yaml.
 type Config struct {
 	Cohorts []CohortSet `json:"cohorts"`
-	// Topology and ResourceFlavor are those of topology-aware scheduling. Only that they are there
-	// is used: the nodes have a hundred times the quota.
+	// Topology and ResourceFlavor are those of topology-aware scheduling. The simulation only uses
+	// that they exist, because the nodes have a hundred times the quota.
 	Topology       map[string]any `json:"topology"`
 	ResourceFlavor map[string]any `json:"resourceFlavor"`
 }
@@ -80,7 +80,7 @@ func Parse(name string, text []byte) (Config, error) {
 	return c, nil
 }
 
-// cpu is what all Pods ask for, in thousandths.
+// cpu is the request of all Pods together, in thousandths.
 func (t Template) cpu() int64 { return t.Request.MilliValue() * int64(max(t.PodCount, 1)) }
 
 func (t Template) runtime() time.Duration { return time.Duration(t.RuntimeMs) * time.Millisecond }

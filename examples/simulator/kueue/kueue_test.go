@@ -73,7 +73,8 @@ func TestTheLimitOfTheClient(t *testing.T) {
 	require.Less(t, run(t, c, o).Wall, 2*time.Second)
 }
 
-// A Workload of higher priority has the least of others evicted that makes room: those wait again.
+// A Workload of higher priority evicts the fewest others that make room; the evicted ones wait
+// again.
 func TestPreemption(t *testing.T) {
 	c := parse(t, "1", "0", `[
   {count: 2, creationIntervalMs: 10, workloads: [{className: low, runtimeMs: 5000, priority: 1, request: 10}]},
@@ -85,7 +86,7 @@ func TestPreemption(t *testing.T) {
 	require.Greater(t, r.Wall, 8*time.Second)
 }
 
-// A queue borrows what others do not use, up to its limit, and they reclaim it.
+// A queue borrows unused quota of others, up to its limit, and they reclaim it.
 func TestBorrowingAndReclaiming(t *testing.T) {
 	sets := `[{count: 2, creationIntervalMs: 10, workloads: [{className: large, runtimeMs: 1000, priority: 1, request: 20}]}]`
 	two := run(t, parse(t, "2", "100", sets), ideal())
@@ -123,7 +124,8 @@ func TestConfigsThatAreRefused(t *testing.T) {
 
 const data = "../../../../shared/data/kueue"
 
-// While those that are alike are parked, one that is created and would fit waits with them.
+// While Workloads that are alike are parked, a new Workload of that class that would fit waits with
+// them.
 func TestParkingThoseThatAreAlike(t *testing.T) {
 	c := parse(t, "1", "0", `[{count: 3, creationIntervalMs: 450, workloads: [{className: large, runtimeMs: 500, priority: 1, request: 20}]}]`)
 	o := ideal()

@@ -10,7 +10,7 @@ import (
 type workload struct {
 	*class
 	created time.Time
-	order   time.Time // its place among those of equal priority: creation, or the last eviction
+	order   time.Time // its place among Workloads of equal priority: creation, or the last eviction
 	message string    // of its condition QuotaReserved=False
 	parked  bool      // as its class is, alone
 	// while it has quota
@@ -20,7 +20,8 @@ type workload struct {
 	done     bool
 }
 
-// A class is the Workloads of a queue that are scheduled alike: they are equal but for their names.
+// A class is the Workloads of a queue that are scheduled alike: they are equal except for their
+// names.
 type class struct {
 	*Template
 	queue   *queue
@@ -34,7 +35,7 @@ type class struct {
 // A queue is a ClusterQueue.
 type queue struct {
 	cohort         *cohort
-	nominal, limit int64 // limit is the most that it uses, with what it borrows
+	nominal, limit int64 // limit is the most that it can use, including what it borrows
 	usage          int64
 	snapshot       int64 // its usage in the current cycle
 	classes        []*class
@@ -66,7 +67,7 @@ func (w *workload) push() {
 	w.waiting = slices.Insert(w.waiting, i, w)
 }
 
-// head removes and returns the workload of a queue that is tried next; nil if there is none.
+// head removes and returns the next workload of a queue to try, or nil.
 func (q *queue) head() *workload {
 	var best *workload
 	for _, c := range q.classes {
@@ -96,7 +97,7 @@ func (c *class) first() *workload {
 	return c.waiting[i]
 }
 
-// park has a workload wait until something changes: with all that are like it, or alone.
+// park makes a workload wait until something changes: with all workloads of its class, or alone.
 func (w *workload) park(alike bool) {
 	if alike {
 		w.class.parked = true
@@ -105,7 +106,7 @@ func (w *workload) park(alike bool) {
 	}
 }
 
-// unpark has all of a queue be tried again.
+// unpark schedules another try of all Workloads of a queue.
 func (q *queue) unpark() {
 	for _, c := range q.classes {
 		c.parked = false
@@ -115,7 +116,7 @@ func (q *queue) unpark() {
 	}
 }
 
-// available is what a queue could use more, by the snapshot.
+// available is how much more a queue could use, by the snapshot.
 func (q *queue) available() int64 {
 	return min(q.limit-q.snapshot, q.cohort.total-q.cohort.snapshot)
 }
@@ -133,9 +134,10 @@ func (q *queue) use(cpu int64, now time.Time) {
 	q.cohort.usage += cpu
 }
 
-// targets returns which workloads have to go for one that does not fit; nil if that does not help.
-// First those of queues that borrow, and own ones of lower priority, so that it fits without
-// borrowing; else own ones alone, even if it borrows.
+// targets returns the workloads to preempt for a workload that does not fit, or nil if preemption
+// does not help. It first tries workloads of queues that borrow, and workloads of lower priority in
+// its own queue, so that the workload fits without borrowing. Otherwise it tries its own queue
+// alone, even if the workload borrows.
 func targets(w *workload) []*workload {
 	q := w.queue
 	var own, others []*workload
@@ -155,8 +157,8 @@ func targets(w *workload) []*workload {
 	return minimal(w, own, q.limit)
 }
 
-// minimal takes candidates away until the workload fits and its queue uses at most limit, and then
-// puts those back that need not go.
+// minimal removes candidates until the workload fits and its queue uses at most limit. Then it puts
+// back the candidates that need not be preempted.
 func minimal(w *workload, candidates []*workload, limit int64) []*workload {
 	slices.SortStableFunc(candidates, func(a, b *workload) int { return preferred(a, b, w.queue) })
 	var gone []*workload
@@ -188,8 +190,8 @@ func minimal(w *workload, candidates []*workload, limit int64) []*workload {
 	return gone
 }
 
-// preferred orders candidates: those that go anyway, those of other queues, lower priority, the
-// newest.
+// preferred orders candidates: workloads that are preempted in any case, workloads of other queues,
+// lower priority, the newest.
 func preferred(a, b *workload, own *queue) int {
 	first := func(yes bool) int {
 		if yes {

@@ -12,7 +12,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
-// Options are what a run depends on beside its Config. [Defaults] are those of the study.
+// Options are what a run depends on in addition to its Config. [Defaults] returns the options of
+// the study.
 type Options struct {
 	Seed uint64
 	// Workloads are the limits of Kueue's client of kind Workload.
@@ -23,17 +24,18 @@ type Options struct {
 	WatchDelay time.Duration
 	// Batch is how long Kueue gathers changes in a cohort before it tries parked Workloads again.
 	Batch time.Duration
-	// Alike has a Workload that does not fit park all that are scheduled alike, not only itself
-	// (SchedulingEquivalenceHashing, on by default since Kueue 0.18).
+	// Alike makes a Workload that does not fit park all Workloads that are scheduled alike, not
+	// only itself (SchedulingEquivalenceHashing, on by default since Kueue 0.18).
 	Alike bool
-	// Head is what a cycle of the scheduler takes for each Workload in it.
+	// Head is the time that a cycle of the scheduler takes for each Workload in it.
 	Head time.Duration
 }
 
-// Defaults returns the options of the study: the limits and the batch are those of Kueue's source,
-// latencies those of simulation.ClusterLike. Head is fitted to baseline: of 0.1, 0.2, 0.5, 1, 1.5, 2
-// and 3 ms the one whose wall time, use and three times to admission are nearest, as the sum of the
-// absolute logarithms of their ratios, means of 20 seeds (0.19, 0.30, 0.19, 0.16, 0.21, 0.21, 0.30).
+// Defaults returns the options of the study. The limits and the batch come from Kueue's source, the
+// latencies from simulation.ClusterLike. Head is fitted to baseline, out of 0.1, 0.2, 0.5, 1, 1.5,
+// 2 and 3 ms. The best one has the nearest wall time, use and three times to admission. The measure
+// is the sum of the absolute logarithms of their ratios, with means of 20 seeds (0.19, 0.30, 0.19,
+// 0.16, 0.21, 0.21, 0.30).
 func Defaults() Options {
 	return Options{
 		Workloads:  timing.Limits{QPS: 50, Burst: 100},
@@ -45,14 +47,14 @@ func Defaults() Options {
 	}
 }
 
-// A Result is what the runner reports.
+// A Result is the report of the runner.
 type Result struct {
 	Workloads int
 	Wall      time.Duration
 	// Use is the share of the quota that was used over time, in per cent.
 	Use float64
-	// Admission is the mean time from the creation of a Workload until the runner saw that it is
-	// admitted, the last time if it was evicted, by class.
+	// Admission is the mean time from the creation of a Workload until the runner saw its
+	// admission, by class. For an evicted Workload the last admission counts.
 	Admission map[string]time.Duration
 	// Writes is the number of requests of kind Workload of Kueue, Evictions how many it evicted.
 	Writes, Evictions, Cycles int
@@ -67,7 +69,7 @@ type run struct {
 	queues         []*queue
 	start, last    time.Time
 	awake          bool
-	pause          time.Duration // of the scheduler after a cycle in vain
+	pause          time.Duration // of the scheduler after a cycle without admissions
 	left           int
 	admission      map[string]time.Duration
 	counts         map[string]int
@@ -95,7 +97,7 @@ func Run(ctx context.Context, c Config, o Options) (Result, error) {
 	return r.result(), nil
 }
 
-// create makes the queues and has the runner create their Workloads.
+// create makes the queues and makes the runner create their Workloads.
 func (r *run) create(c Config) {
 	for _, cs := range c.Cohorts {
 		for range cs.Count {
@@ -198,7 +200,7 @@ func (r *run) finish(w *workload, current bool) {
 	r.counts[w.ClassName]++
 }
 
-// release takes the quota back, and has Kueue try again what does not fit in the cohort.
+// release gives the quota back, and makes Kueue try waiting Workloads of the cohort again.
 func (r *run) release(w *workload) {
 	w.queue.use(-w.cpu, r.Now())
 	w.queue.running = slices.DeleteFunc(w.queue.running, func(o *workload) bool { return o == w })

@@ -10,17 +10,16 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/sweep"
 )
 
-// A Published is what Kueue's rangespec.yaml says that its runs measured. Use is in per cent, times
-// are in seconds.
+// A Published is a measurement in Kueue's rangespec.yaml. Use is in per cent, times are in seconds.
 type Published struct {
 	Run, Metric string
 	Value       float64
 }
 
-// before is baseline with an older Kueue, of which the file gives two figures.
+// before is baseline with an older Kueue. The file gives two of its figures.
 const before = "baseline before 0.18"
 
-// Results returns what is published, run by run.
+// Results returns the published results, run by run.
 func Results() []Published {
 	return []Published{
 		{"baseline", "wall", 351.1164}, {"baseline", "use", 55.9},
@@ -35,7 +34,7 @@ func Results() []Published {
 	}
 }
 
-// metrics are the names of all that is published, and the number of writes for each Workload.
+// metrics are the names of all published metrics, and the number of writes for each Workload.
 func metrics() []string {
 	names, seen := []string{"writes of a Workload"}, map[string]bool{}
 	for _, p := range Results() {
@@ -75,7 +74,7 @@ func Study(dir string, o Options) (sweep.Study, error) {
 	}, nil
 }
 
-// values are those of the metrics; NaN for classes that a run does not have.
+// values are the values of the metrics; NaN for classes that a run does not have.
 func (r Result) values() []float64 {
 	values := []float64{float64(r.Writes) / float64(r.Workloads)}
 	for _, name := range metrics()[1:] {

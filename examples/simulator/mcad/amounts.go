@@ -7,14 +7,14 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/scheduling"
 )
 
-// requestOf returns what a Pod with this spec requests, and one place for a Pod.
+// requestOf returns the requests of a Pod with this spec, and one place for a Pod.
 func requestOf(podSpec map[string]any) resources.Amounts {
 	a := resources.OfPodSpec(podSpec)
 	a["pods"]++
 	return a
 }
 
-// usable returns what a Node has for Pods: nothing while it is not ready, or cordoned.
+// usable returns the amounts that a Node has for Pods: none while it is not ready, or cordoned.
 func usable(node *unstructured.Unstructured) resources.Amounts {
 	if !scheduling.IsSchedulable(node) {
 		return resources.Amounts{}

@@ -1,6 +1,6 @@
-// Package mcad is the queue of the KWOK/MCAD study, and its gang scheduler, as controllers of
-// package stage/reconcile: what the Multi-Cluster App Dispatcher and the coscheduler do to Jobs, in
-// small.
+// Package mcad has small models of the queue and the gang scheduler of the KWOK/MCAD study, as
+// controllers of package stage/reconcile. They do to Jobs what the Multi-Cluster App Dispatcher and
+// the coscheduler do.
 //
 // # Terminology
 //

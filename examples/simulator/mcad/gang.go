@@ -18,12 +18,12 @@ const (
 	unscheduled   = " unscheduled" // no name of a Node
 )
 
-// Coscheduler returns a controller that binds the Pods of a PodGroup together: when there is room
-// for spec.minMember of them at once, and then each of the rest as room appears. It takes the Pods
-// whose schedulerName is "scheduler-plugins-scheduler", with the label
-// scheduling.x-k8s.io/pod-group. Each gets the Node with the fewest Pods of those that have room,
-// of equal ones the first by name. Node affinity and taints are ignored: all Nodes are for all
-// Pods.
+// Coscheduler returns a controller that binds the Pods of a PodGroup together. It binds
+// spec.minMember of them when there is room for all these at once, and then each of the rest as
+// room appears. It takes the Pods with schedulerName "scheduler-plugins-scheduler" and the label
+// scheduling.x-k8s.io/pod-group. Each Pod gets the Node with the fewest Pods among the Nodes with
+// room, and the first by name among equal ones. It ignores node affinity and taints: all Nodes are
+// for all Pods.
 func Coscheduler() reconcile.Controller {
 	byNode := &reconcile.Index{Kind: pods, Value: nodeOf}
 	return reconcile.Controller{
@@ -72,10 +72,10 @@ func (s *coscheduler) reconcile(ctx context.Context, r reconcile.Request) (recon
 type gang struct {
 	group *unstructured.Unstructured
 	pods  []*unstructured.Unstructured
-	least int // how many have to be bound at once
+	least int // the number of Pods to bind at once
 }
 
-// gangs returns those that have enough Pods, in the order in which their groups were created.
+// gangs returns the gangs that have enough Pods, in the order in which their groups were created.
 func (s *coscheduler) gangs(c *reconcile.Cache) []gang {
 	byName := map[types.NamespacedName]*gang{}
 	for _, pod := range c.By(s.byNode, unscheduled) {
@@ -133,8 +133,8 @@ func (s *coscheduler) nodeInfos(c *reconcile.Cache) (infos []*scheduling.NodeInf
 	return infos
 }
 
-// place returns the Nodes of the first Pods of a gang, and adds the Pods to them: none if there is
-// no room for enough of them.
+// place returns the Nodes of the first Pods of a gang, and adds the Pods to them. It returns no
+// Nodes if there is no room for enough Pods.
 func place(g gang, infos []*scheduling.NodeInfo) (names []string) {
 	trial := make([]*scheduling.NodeInfo, len(infos))
 	for i, info := range infos {
@@ -155,8 +155,8 @@ func place(g gang, infos []*scheduling.NodeInfo) (names []string) {
 	return names
 }
 
-// fewestPods returns the Node with the fewest Pods of those that have room for another one, nil if
-// none has.
+// fewestPods returns the Node with the fewest Pods among the Nodes with room for another Pod, or
+// nil.
 func fewestPods(infos []*scheduling.NodeInfo, pod *scheduling.PodInfo) (best *scheduling.NodeInfo) {
 	for _, info := range infos {
 		if scheduling.NodeResourcesFit(pod, info).Fits() && (best == nil || len(info.Pods) < len(best.Pods)) {

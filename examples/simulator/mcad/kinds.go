@@ -17,7 +17,7 @@ var (
 	nodes     = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
 )
 
-// Kinds are those that a cluster has to know beside its own.
+// Kinds are the kinds that a cluster must know in addition to its own.
 func Kinds() []memory.Kind {
 	return []memory.Kind{
 		{GroupVersionKind: wrappers, Status: true},

@@ -21,16 +21,16 @@ type QueueOptions struct {
 	// Rest is how long the dispatcher is busy after each dispatch. Default 0: all that fit are
 	// dispatched at once.
 	Rest time.Duration
-	// Before tells which of two AppWrappers that wait comes first. Default: the one that the queue
-	// saw first.
+	// Before reports which of two waiting AppWrappers comes first. Default: the AppWrapper that the
+	// queue saw first.
 	Before func(a, b *unstructured.Unstructured) bool
 }
 
-// Queue returns the controllers of a queue like that of MCAD, for one loop: one that writes the
-// status of AppWrappers, and one that dispatches them one after another. The head of the line is
-// dispatched as soon as the ready Nodes together have room for what it wraps, beside the
-// AppWrappers that were dispatched and have not completed. Whether a single Node has room for a Pod
-// does not matter: that is for the scheduler.
+// Queue returns the controllers of a queue like MCAD's, for one loop: one that writes the status of
+// AppWrappers, and one that dispatches them one after another. The AppWrapper at the head of the
+// queue is dispatched as soon as the ready Nodes together have room for it, in addition to the
+// AppWrappers that were dispatched and have not completed. It does not matter whether a single Node
+// has room for a Pod: that is for the scheduler.
 func Queue(o QueueOptions) []reconcile.Controller {
 	state := &reconcile.Index{Kind: wrappers, Value: StateOf}
 	d := &dispatcher{options: o, state: state}
@@ -103,7 +103,7 @@ func (d *dispatcher) head(c *reconcile.Cache) (first *unstructured.Unstructured)
 	return first
 }
 
-// free returns what all Nodes have together, without what is requested by the AppWrappers that were
+// free returns the amounts of all Nodes together, less the requests of the AppWrappers that were
 // dispatched and have not completed.
 func (d *dispatcher) free(c *reconcile.Cache) resources.Amounts {
 	sum := resources.Amounts{}
@@ -118,7 +118,8 @@ func (d *dispatcher) free(c *reconcile.Cache) resources.Amounts {
 	return sum
 }
 
-// create creates all that is wrapped. What exists already is from an attempt that failed halfway.
+// create creates all wrapped objects. An object that already exists is from an attempt that failed
+// halfway.
 func create(ctx context.Context, w transport.Writer, wrapper *unstructured.Unstructured) error {
 	items, err := itemsOf(wrapper)
 	if err != nil {
@@ -134,7 +135,8 @@ func create(ctx context.Context, w transport.Writer, wrapper *unstructured.Unstr
 	return nil
 }
 
-// updateStatus writes the status of an AppWrapper, except for what the dispatcher writes.
+// updateStatus writes the status of an AppWrapper, except for the fields that the dispatcher
+// writes.
 func updateStatus(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	wrapper := r.Cache.Get(wrappers, r.Name)
 	if wrapper == nil {
@@ -156,7 +158,7 @@ func updateStatus(ctx context.Context, r reconcile.Request) (reconcile.Result, e
 // A status is the status of an AppWrapper while it is changed.
 type status struct {
 	name       types.NamespacedName
-	fields     map[string]any // that are written, beside the conditions
+	fields     map[string]any // that are written, in addition to the conditions
 	conditions []any
 	changed    bool
 }
@@ -189,7 +191,7 @@ func (s *status) summarize(all []*unstructured.Unstructured, now time.Time) {
 	}
 }
 
-// setState sets a state and its condition. The state Pending has none.
+// setState sets a state and its condition. The state Pending has no condition.
 func (s *status) setState(state, reason string, now time.Time) {
 	if state != "Pending" {
 		s.addCondition(state, reason, now)

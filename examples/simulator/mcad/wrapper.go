@@ -18,7 +18,7 @@ type item struct {
 	replicas int64
 }
 
-// itemsOf reads what is wrapped. An item that is no object is an error.
+// itemsOf reads the wrapped objects. An item that is not an object is an error.
 func itemsOf(wrapper *unstructured.Unstructured) ([]item, error) {
 	var items []item
 	for i, v := range nested[[]any](wrapper.Object, "spec", "resources", "GenericItems") {
@@ -51,8 +51,8 @@ func (it item) object(wrapper *unstructured.Unstructured, n int64) *unstructured
 	return obj
 }
 
-// requestOfWrapper returns what the Pods of all Jobs that are wrapped, and all Pods that are,
-// request together.
+// requestOfWrapper returns the sum of the requests of all wrapped Pods, and of the Pods of all
+// wrapped Jobs.
 func requestOfWrapper(wrapper *unstructured.Unstructured) resources.Amounts {
 	sum := resources.Amounts{}
 	items, _ := itemsOf(wrapper) // an error is reported when it is dispatched

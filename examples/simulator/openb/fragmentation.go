@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// typicalShare is the share of all Pods that typical ones are.
+// typicalShare is the share of typical Pods among all Pods.
 const typicalShare = 0.95
 
-// A typical Pod is what many Pods ask for; memory does not count.
+// A typical Pod is a request that many Pods have; memory does not count.
 type typical struct {
 	Request
 	share float64 // of all typical Pods
@@ -46,7 +46,8 @@ func (r Request) compare(other Request) int {
 }
 
 // fragmentOf returns the expected idle capacity of a machine that a typical Pod cannot use, if the
-// machine had so much CPU and these devices left. Pods[i] is nil if GPUs of its model will not do.
+// machine had this CPU and these devices left. Pods[i] is nil if the machine's GPU model does not
+// suit it.
 func fragmentOf(pods []typical, usable []bool, cpu int, devices []int) (sum float64) {
 	idle := 0
 	for _, left := range devices {
@@ -68,8 +69,8 @@ func fragmentOf(pods []typical, usable []bool, cpu int, devices []int) (sum floa
 	return sum
 }
 
-// tooSmall returns what is left of devices that have less left than a Pod needs, and whether the
-// others are enough.
+// tooSmall returns the sum of the capacity left on devices that have less than a Pod needs, and
+// whether the other devices are enough.
 func tooSmall(devices []int, r Request) (sum int, enough bool) {
 	n := 0
 	for _, left := range devices {

@@ -2,18 +2,19 @@ package openb
 
 import "slices"
 
-// A machine is a node and what is left of it.
+// A machine is a node and its remaining capacity.
 type machine struct {
 	Node
 	cpu, memory int
-	devices     []int // what is left of each
+	devices     []int // the remaining capacity of each device
 	idle        int   // the sum of them
-	affinities  []int // how many Pods ask for shares, for one device, two, …; none are not counted
+	affinities  []int // how many Pods ask for shares, for one device, two, …; Pods without a device are not counted
 	fragment    float64
 	scores      []int // by class of Pods; see unknown
 }
 
-// unfit is the score of a machine on which a Pod does not fit, unknown one that is not computed.
+// unfit is the score of a machine on which a Pod does not fit. unknown is a score that is not
+// computed yet.
 const (
 	unfit   = -1
 	unknown = -2
@@ -64,8 +65,8 @@ func (m *machine) whole() (n int) {
 	return n
 }
 
-// leastLeft returns the devices that a Pod gets: those with the least left that is enough, the first
-// of equal ones.
+// leastLeft returns the devices that a Pod gets: the devices with the least remaining capacity that
+// is enough, the first among equal ones.
 func (m *machine) leastLeft(r Request) (chosen []int) {
 	for range r.DeviceNumber {
 		best := -1

@@ -16,8 +16,8 @@ import (
 // data is where the published files are, if they are there.
 const data = "../../../../shared/data/openb"
 
-// TestRunsAreAsPublished compares single runs at every arrived share: all but those of Random, whose
-// draws depend on goroutines, are the published ones to the digits that were published.
+// TestRunsAreAsPublished compares single runs at every arrived share. All runs equal the published
+// ones to the published digits, except for those of Random, whose draws depend on goroutines.
 func TestRunsAreAsPublished(t *testing.T) {
 	if _, err := os.Stat(data); err != nil {
 		t.Skip("without the published files: ", openb.Published)

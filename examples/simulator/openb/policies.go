@@ -5,16 +5,16 @@ import (
 	"math"
 )
 
-// A policy scores the machines on which a Pod fits: 0 to 100, the highest wins, the first of equal
-// ones. It also decides which devices of the machine a Pod with a share gets; others get the first
-// that are free.
+// A policy scores the machines on which a Pod fits, from 0 to 100. The highest score wins, the
+// first among equal ones. The policy also decides which devices of the machine a Pod with a share
+// gets. Other Pods get the first free devices.
 type policy struct {
 	name    string
 	score   func(*cluster, *machine, Request) int // nil: a machine is drawn
 	devices func(*cluster, *machine, Request) []int
 }
 
-// policies are those of the paper, with the names of its results.
+// policies are the policies of the paper, with the names of its results.
 var policies = []policy{
 	{"01-Random", nil, drawn},
 	{"02-DotProd", dotProduct, leastLeft},
@@ -41,7 +41,7 @@ func policyOf(name string) (policy, error) {
 	return policy{}, fmt.Errorf("there is no policy %q", name)
 }
 
-// The largest nodes, by which scores are normalised.
+// The largest nodes, by which scores are normalized.
 const (
 	mostCPU     = 128_000
 	mostDevices = 8 * device

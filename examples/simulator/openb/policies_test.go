@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestScores computes scores by hand, of an idle node, one with a Pod that has a share, and one with
-// a Pod that has a whole device.
+// TestScores computes scores by hand: of an idle node, a node with a Pod that has a share, and a
+// node with a Pod that has a whole device.
 func TestScores(t *testing.T) {
 	share, half, whole, none := Request{CPU: 4000, DeviceNumber: 1, Share: 300}, Request{CPU: 4000, DeviceNumber: 1, Share: 500}, Request{CPU: 4000, DeviceNumber: 1, Share: 1000}, Request{CPU: 4000}
 	c := &cluster{typical: []typical{{half, 0.5}, {whole, 0.25}, {none, 0.25}}, usable: map[string][]bool{"T4": {true, true, true}}}
@@ -41,8 +41,8 @@ func TestScores(t *testing.T) {
 	require.Zero(t, packing(c, idle, none))
 }
 
-// TestFGD: a second Pod with 300 goes where the first one is, because that leaves 400, too little
-// for a typical Pod of 500, but no other device is broken.
+// TestFGD: a second Pod with 300 goes where the first one is. That leaves 400, which is not enough
+// for a typical Pod of 500, but breaks no other device.
 func TestFGD(t *testing.T) {
 	half, whole := Request{CPU: 4000, DeviceNumber: 1, Share: 500}, Request{CPU: 4000, DeviceNumber: 1, Share: 1000}
 	c := &cluster{typical: []typical{{half, 0.2}, {whole, 0.8}}, usable: map[string][]bool{"T4": {true, true}}}

@@ -6,8 +6,8 @@ import (
 	"math/rand"
 )
 
-// A Result is what a run measures. The values at r are means over the Pods at whose arrival the
-// arrived share was r per cent, rounded; NaN if there were none.
+// A Result has the measurements of a run. The values at r are means over the Pods at whose arrival
+// the arrived share was r per cent, rounded; NaN without such Pods.
 type Result struct {
 	Allocation    []float64 // in per cent of all devices
 	Fragmentation []float64 // in per cent of all devices
@@ -27,7 +27,7 @@ type cluster struct {
 }
 
 // Run places all Pods of the trace, in an order that the seed decides. The published runs have the
-// seeds 42 to 51. The errors are that there is no such policy, and that of ctx.
+// seeds 42 to 51. It returns an error for an unknown policy, and the error of ctx.
 func (t *Trace) Run(ctx context.Context, policy string, seed int64) (*Result, error) {
 	p, err := policyOf(policy)
 	if err != nil {
@@ -74,20 +74,20 @@ func (t *Trace) newCluster(o order, p policy) *cluster {
 	return c
 }
 
-// measure computes the fragments of a machine anew.
+// measure computes the fragments of a machine again.
 func (c *cluster) measure(m *machine) {
 	c.fragment -= m.fragment
 	m.fragment = fragmentOf(c.typical, c.usable[m.Model], m.cpu, m.devices)
 	c.fragment += m.fragment
 }
 
-// schedule places a Pod. It reports whether there was a place.
+// schedule places a Pod. It reports whether it found a place.
 func (c *cluster) schedule(r Request) bool {
 	m := c.choose(r)
 	if m == nil {
 		return false
 	}
-	devices := m.leastLeft(r) // a whole device that is free: the first ones
+	devices := m.leastLeft(r) // whole devices: the first free ones
 	if r.shared() {
 		devices = c.policy.devices(c, m, r)
 	}
@@ -96,7 +96,7 @@ func (c *cluster) schedule(r Request) bool {
 	return true
 }
 
-// choose returns the machine with the highest score, nil if the Pod fits on none.
+// choose returns the machine with the highest score, or nil if the Pod fits on no machine.
 func (c *cluster) choose(r Request) (best *machine) {
 	class, highest := c.classes[r], unfit
 	var fit []*machine
@@ -131,7 +131,7 @@ func (c *cluster) score(m *machine, r Request) int {
 	return c.policy.score(c, m, r)
 }
 
-// A meter adds up what is measured at each arrived share.
+// A meter adds up the measurements at each arrived share.
 type meter struct {
 	devices, arrived, used int
 	allocation, fragments  []float64

@@ -26,11 +26,11 @@ type Node struct {
 	DeviceNumber int
 }
 
-// A Request is what a Pod asks for.
+// A Request has the resources that a Pod asks for.
 type Request struct {
 	CPU, Memory  int
 	DeviceNumber int
-	Share        int    // of each device: 1 to 1000; 0 if there are none
+	Share        int    // of each device: 1 to 1000; 0 without devices
 	Models       string // of GPUs that will do, with | between; "" for any
 }
 

@@ -8,15 +8,16 @@ import (
 const (
 	// tuning is how much the Pods of a run ask for in all, as a share of all devices.
 	tuning = 1.3
-	// watches is how many random numbers the published simulator draws between the order of the Pods
-	// and that of the nodes without meaning to: it starts the informers of kube-scheduler there, and
-	// each draws how long its watch may last, from the same generator.
+	// watches is a number of random numbers that the published simulator draws unintentionally,
+	// between the order of the Pods and the order of the nodes. It starts the informers of
+	// kube-scheduler there, and each informer draws the length of its watch from the same
+	// generator.
 	watches = 10
 )
 
-// An order is what the seed decides of a run: the Pods in the order of their arrival, and the nodes
-// in the order in which they are preferred if they are equally good. The random numbers that follow
-// are for the policy.
+// An order is the part of a run that the seed decides: the Pods in the order of their arrival, and
+// the nodes in the order of preference among equally good ones. The policy uses the random numbers
+// that follow.
 type order struct {
 	pods   []Pod
 	nodes  []Node
@@ -25,7 +26,7 @@ type order struct {
 
 // order draws random numbers as the published runs do: the same generator, seed and sequence.
 func (t *Trace) order(seed int64) order {
-	o := order{random: rand.New(rand.NewSource(seed))} //nolint:gosec // it has to be this one
+	o := order{random: rand.New(rand.NewSource(seed))} //nolint:gosec // the published simulator uses this generator
 	o.random.Int()
 	o.pods = append(o.pods, t.Pods...)
 	o.random.Shuffle(len(o.pods), func(i, j int) { o.pods[i], o.pods[j] = o.pods[j], o.pods[i] })

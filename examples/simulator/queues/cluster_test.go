@@ -31,7 +31,7 @@ const complete = `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {n
   delay: {durationFrom: {jq: {expression: '.metadata.annotations.size'}}},
   steps: [{patch: {subresource: status, root: status, template: 'conditions: [{type: Complete, status: "True"}]'}}]}}`
 
-// dispatch has the first suspended Job run when none does.
+// dispatch makes the first suspended Job run when no Job runs.
 func dispatch(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	var waiting []*unstructured.Unstructured
 	for _, job := range r.Cache.List(jobs, "") {

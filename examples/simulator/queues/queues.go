@@ -1,11 +1,11 @@
 // Package queues simulates queues whose mean waiting times are known from theory, and checks
-// Little's law in each run: it shows that arrivals, sizes, the clock and the intervals of this
-// simulator are right.
+// Little's law in each run. So it checks the arrivals, sizes, clock and intervals of this
+// simulator.
 //
 // # Models
 //
-// Customers arrive at random times (exponential gaps) at a station with one or more servers, each of
-// which serves one customer at a time. The mean service time is 1 s.
+// Customers arrive at random times (exponential gaps) at a station with one or more servers. Each
+// server serves one customer at a time. The mean service time is 1 s.
 //
 //	M/M/1       exponential service times          ρ/(1-ρ)
 //	M/M/c       c servers                          C(c, cρ)/(c(1-ρ)), C is the formula of Erlang
@@ -15,8 +15,8 @@
 //
 // # Little's law
 //
-// From the first arrival until the station is empty, the sum of the times that customers spend in it
-// is the integral of their number: a [Station] keeps both, in nanoseconds, and they are equal.
+// From the first arrival until the station is empty, the sum of the times that customers spend in
+// it is the integral of their number. A [Station] keeps both, in nanoseconds, and they are equal.
 package queues
 
 import (
@@ -29,14 +29,15 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/load"
 )
 
-// A Station has servers, and a queue for each class of customers: the first one is served first,
-// and in each the customer that came first. It must not be used from several goroutines at once.
+// A Station has servers, and a queue for each class of customers. It serves the first class first
+// and, within a class, the customer that came first. It must not be used from several goroutines at
+// once.
 type Station struct {
 	clock  load.Clock
 	free   int
 	queues [][]customer
 	inside int
-	// what Little's law compares
+	// the values that Little's law compares
 	changed       time.Time     // when inside changed last
 	area, sojourn time.Duration // ∫ inside dt, and the time that all customers spent inside
 
@@ -101,8 +102,8 @@ func (s *Station) CheckLittle() error {
 	return nil
 }
 
-// MeanWait returns the mean waiting time in seconds of the customers of a class, but for the first
-// ones of it.
+// MeanWait returns the mean waiting time in seconds of the customers of a class, except for its
+// first customers (warm-up).
 func (s *Station) MeanWait(class, but int) float64 {
 	total, waits := 0.0, s.waits[class][min(but, len(s.waits[class])):]
 	for _, w := range waits {
@@ -116,11 +117,11 @@ type Model struct {
 	Name    string
 	Servers int               // default 1
 	Service load.Distribution // of mean 1; default exponential
-	Second  float64           // E[S²] of Service; default 2, of the exponential one
+	Second  float64           // E[S²] of Service; default 2, as for the exponential distribution
 	Classes int               // default 1; customers are of each with the same probability
 }
 
-// Models are those of the study.
+// Models are the models of the study.
 func Models() []Model {
 	return []Model{
 		{Name: "M/M/1"},

@@ -41,8 +41,8 @@ func models() (names []string) {
 	return names
 }
 
-// TestIntervalsContainTheAnswers is the study itself: the intervals of all models contain what
-// theory has; at a level at which that should fail once in a hundred studies.
+// TestIntervalsContainTheAnswers is the study itself: the intervals of all models contain the
+// theoretical values. At this level the test should fail once in a hundred studies.
 func TestIntervalsContainTheAnswers(t *testing.T) {
 	s := queues.Study(models(), []float64{0.6}, queues.Run{Warmup: 500, Customers: 8000})
 	result, err := sweep.Do(t.Context(), s, sweep.Options{})
@@ -73,8 +73,8 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// TestLittlesLawIsChecked holds that the check sees a customer that is left, and one that is not
-// counted for as long as it stays.
+// TestLittlesLawIsChecked checks that the check finds a customer that is left over, and a customer
+// that is not counted for as long as it stays.
 func TestLittlesLawIsChecked(t *testing.T) {
 	sim, err := simulation.New(stage.MustCompile(), simulation.Options{})
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
-// Study sweeps models and loads, with ten seeds. Its metrics are those of [Metrics].
+// Study sweeps models and loads, with ten seeds. [Metrics] returns its metrics.
 func Study(models []string, loads []float64, r Run) sweep.Study {
 	return sweep.Study{
 		Name:       fmt.Sprintf("queues 1, %d customers after %d", r.Customers, r.Warmup),
@@ -26,8 +26,8 @@ func Study(models []string, loads []float64, r Run) sweep.Study {
 	}
 }
 
-// Metrics are the names of what is measured: "wait", and in a model with two classes "wait of the
-// first" and "wait of the second" instead.
+// Metrics are the names of the metrics: "wait", or "wait of the first" and "wait of the second" in
+// a model with two classes.
 func Metrics() []string { return []string{"wait", "wait of the first", "wait of the second"} }
 
 // at runs the model of a point.
@@ -44,8 +44,8 @@ func (r Run) at(ctx context.Context, at sweep.Run, seed uint64) ([]float64, erro
 	return append(waits, math.NaN(), math.NaN()), nil
 }
 
-// Answer returns what theory has for an estimate of a study. It is false if the model does not have
-// the metric.
+// Answer returns the theoretical value for an estimate of a study. It returns false if the model
+// does not have the metric.
 func Answer(e sweep.Estimate) (seconds float64, ok bool) {
 	m, ok := Named(e.Point.Value("model"))
 	class := max(0, slices.Index(Metrics(), e.Metric)-1)
@@ -53,7 +53,7 @@ func Answer(e sweep.Estimate) (seconds float64, ok bool) {
 }
 
 // Coverage returns a study of very many sweeps of five seeds each, the points, to count how many of
-// their intervals contain what theory has.
+// their intervals contain the theoretical value.
 func Coverage(models []string, sweeps int, r Run) sweep.Study {
 	s := Study(models, []float64{0.5}, r)
 	all := make([]float64, sweeps)
@@ -98,7 +98,7 @@ func (r Run) Waits(ctx context.Context) ([]float64, error) {
 	return waits, station.CheckLittle()
 }
 
-// schedule has the customers arrive. Gaps, sizes and classes are drawn from streams of their own, so
+// schedule makes the customers arrive. Gaps, sizes and classes are drawn from separate streams, so
 // that models with the same seed get the same customers.
 func (r Run) schedule(clock load.Clock) (*Station, error) {
 	gaps, err := load.New(r.Seed, "gaps", load.Exponential{Mean: 1 / (r.Load * float64(cmp.Or(r.Servers, 1)))})
@@ -123,7 +123,7 @@ func (r Run) schedule(clock load.Clock) (*Station, error) {
 	return station, nil
 }
 
-// A Counted is how many intervals of one metric of a model contain what theory has.
+// A Counted is how many intervals of one metric of a model contain the theoretical value.
 type Counted struct {
 	Model, Metric     string
 	Contained, Sweeps int

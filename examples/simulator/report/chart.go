@@ -160,7 +160,7 @@ func Gantt(name, title string, states []string, rows ...Row) Chart {
 	return Chart{Name: name, Title: title, kind: gantt, states: states, rows: rows, Wide: true}
 }
 
-// legend is the meaning of the colours of a chart. Series without points have no name there.
+// legend is the meaning of the colors of a chart. Series without points have no name there.
 func (c Chart) legend() []string {
 	switch c.kind {
 	case gantt:

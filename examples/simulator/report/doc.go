@@ -1,6 +1,6 @@
 // Package report writes the results of a simulation: tables as text, or tables and charts as one
-// HTML page without other files, with light or dark colours as the reader prefers.
-// gonum.org/v1/plot draws the charts.
+// HTML page without other files, with light or dark colors as the reader prefers. gonum.org/v1/plot
+// draws the charts.
 //
 // # Usage
 //

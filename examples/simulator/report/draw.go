@@ -25,21 +25,21 @@ const (
 	line   = 5 * vg.Millimeter    // of text above a chart
 )
 
-// palette has colours that can be distinguished, with a contrast of at least three to a white and
-// to a dark page.
+// palette has colors that can be distinguished, with a contrast of at least three to a white and to
+// a dark page.
 var palette = []color.NRGBA{
 	{0x2f, 0x7d, 0xd9, 0xff}, {0xd9, 0x6a, 0x14, 0xff}, {0x1b, 0x94, 0x6c, 0xff}, {0xb0, 0x5c, 0xc8, 0xff}, {0x8a, 0x82, 0x1c, 0xff}, {0xd2, 0x4d, 0x6e, 0xff},
 }
 
 var (
-	// textColour is black; in a page it becomes the colour of the text.
-	textColour = color.NRGBA{A: 0xff}
-	// gridColour is for axes and grid lines.
-	gridColour = color.NRGBA{0x80, 0x80, 0x80, 0xff}
-	pageColour = color.NRGBA{0xff, 0xff, 0xff, 0xff}
+	// textColor is black; in a page it becomes the color of the text.
+	textColor = color.NRGBA{A: 0xff}
+	// gridColor is for axes and grid lines.
+	gridColor = color.NRGBA{0x80, 0x80, 0x80, 0xff}
+	pageColor = color.NRGBA{0xff, 0xff, 0xff, 0xff}
 )
 
-func colour(i int) color.NRGBA { return palette[i%len(palette)] }
+func seriesColor(i int) color.NRGBA { return palette[i%len(palette)] }
 
 // rowwise reports whether a chart has rows.
 func (c Chart) rowwise() bool { return c.kind == gantt || c.kind == intervals }
@@ -55,7 +55,7 @@ func (c Chart) size() (w, h vg.Length) {
 	return w, h
 }
 
-// draw draws a chart, with its title if it is a file of its own.
+// draw draws a chart, with its title if the chart is a separate file.
 func (c Chart) draw(to draw.Canvas, alone bool) error {
 	p := plot.New()
 	p.BackgroundColor = color.Transparent
@@ -80,11 +80,11 @@ func (c Chart) style(p *plot.Plot) {
 	for _, s := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
 		s.Font.Variant = "Sans"
 		s.Font.Size = 9
-		s.Color = textColour
+		s.Color = textColor
 	}
 	p.Title.TextStyle.Font.Size = 11
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {
-		a.LineStyle.Color, a.Tick.LineStyle.Color = gridColour, gridColour
+		a.LineStyle.Color, a.Tick.LineStyle.Color = gridColor, gridColor
 		a.LineStyle.Width, a.Tick.LineStyle.Width = 0.5, 0.5
 		a.Tick.Length = 3
 		a.Tick.Marker = plot.TickerFunc(ticks)
@@ -118,7 +118,7 @@ func (c Chart) fill(p *plot.Plot) error {
 	}
 	if c.Ceiling > 0 {
 		line := plotter.NewFunction(func(float64) float64 { return c.Ceiling })
-		line.Color, line.Width, line.Dashes = gridColour, 0.8, []vg.Length{4, 3}
+		line.Color, line.Width, line.Dashes = gridColor, 0.8, []vg.Length{4, 3}
 		p.Add(line)
 	}
 	return nil
@@ -133,9 +133,9 @@ func (c Chart) fillLines(p *plot.Plot) error {
 		if err != nil {
 			return fmt.Errorf("series %s: %w", s.Name, err)
 		}
-		line.Color, line.Width = colour(i), c.thickness(i)
+		line.Color, line.Width = seriesColor(i), c.thickness(i)
 		if c.kind == bands {
-			p.Add(area{s.Points, colour(i)})
+			p.Add(area{s.Points, seriesColor(i)})
 		} else if c.kind != lines {
 			line.StepStyle = plotter.PostStep
 		}
@@ -145,8 +145,8 @@ func (c Chart) fillLines(p *plot.Plot) error {
 			if err != nil {
 				return err
 			}
-			marks.Color, marks.Shape, marks.Radius = colour(i), draw.CircleGlyph{}, 2.2
-			p.Add(marks, errorBars{s.Points, colour(i)})
+			marks.Color, marks.Shape, marks.Radius = seriesColor(i), draw.CircleGlyph{}, 2.2
+			p.Add(marks, errorBars{s.Points, seriesColor(i)})
 		}
 	}
 	return nil
@@ -212,7 +212,7 @@ func (c Chart) drawLegend(p *plot.Plot, to draw.Canvas) {
 		if name == "" {
 			continue
 		}
-		to.FillPolygon(colour(i), []vg.Point{{X: x, Y: y}, {X: x + 9, Y: y}, {X: x + 9, Y: y + 5}, {X: x, Y: y + 5}})
+		to.FillPolygon(seriesColor(i), []vg.Point{{X: x, Y: y}, {X: x + 9, Y: y}, {X: x + 9, Y: y + 5}, {X: x, Y: y + 5}})
 		to.FillText(style, vg.Point{X: x + 13, Y: y - 1.5}, name)
 		x += 13 + style.Width(name) + 18
 	}
@@ -224,7 +224,7 @@ func (c Chart) rawSVG(alone bool) (string, error) {
 	canvas := vgsvg.NewWith(vgsvg.UseWH(w, h))
 	to := draw.New(canvas)
 	if alone {
-		fillRect(to, pageColour, to.Rectangle)
+		fillRect(to, pageColor, to.Rectangle)
 	}
 	if err := c.draw(to, alone); err != nil {
 		return "", err
@@ -245,7 +245,7 @@ func (c Chart) standaloneSVG() ([]byte, error) {
 	return []byte(families.ReplaceAllString(s, letters)), err
 }
 
-// svg is the element for a page: its size and text colour are those of the page.
+// svg is the element for a page: its size and text color are those of the page.
 func (c Chart) svg() (string, error) {
 	s, err := c.rawSVG(false)
 	if err != nil {
@@ -263,7 +263,7 @@ func (c Chart) svg() (string, error) {
 
 func (c Chart) png() ([]byte, error) {
 	w, h := c.size()
-	canvas := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(144), vgimg.UseBackgroundColor(pageColour))
+	canvas := vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(144), vgimg.UseBackgroundColor(pageColor))
 	if err := c.draw(draw.New(canvas), true); err != nil {
 		return nil, err
 	}

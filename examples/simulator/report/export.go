@@ -8,8 +8,9 @@ import (
 	"strconv"
 )
 
-// CSV returns what the chart shows as a table: a row for each point, or for each span of a Gantt
-// chart. A half is that of an error bar or a band; its column is there if any point has one.
+// CSV returns the content of the chart as a table: a row for each point, or for each span of a
+// Gantt chart. A half is the half-width of an error bar or a band; its column exists if any point
+// has one.
 func (c Chart) CSV() []byte {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)

@@ -47,7 +47,7 @@ func (h histogram) Plot(c draw.Canvas, p *plot.Plot) {
 	for i, s := range h.series {
 		for _, bin := range s.Points {
 			left := bin.X - w*0.42 + float64(i)*each
-			fillRect(c, colour(i), vg.Rectangle{Min: vg.Point{X: toX(left), Y: toY(0)}, Max: vg.Point{X: toX(left + each), Y: toY(bin.Y)}})
+			fillRect(c, seriesColor(i), vg.Rectangle{Min: vg.Point{X: toX(left), Y: toY(0)}, Max: vg.Point{X: toX(left + each), Y: toY(bin.Y)}})
 		}
 	}
 }
@@ -68,7 +68,7 @@ func (g ganttRows) Plot(c draw.Canvas, p *plot.Plot) {
 	for i, r := range g.rows {
 		for _, s := range r.Spans {
 			y := -float64(i)
-			fillRect(c, colour(s.State), vg.Rectangle{Min: vg.Point{X: toX(s.From), Y: toY(y - 0.36)}, Max: vg.Point{X: toX(s.To), Y: toY(y + 0.36)}})
+			fillRect(c, seriesColor(s.State), vg.Rectangle{Min: vg.Point{X: toX(s.From), Y: toY(y - 0.36)}, Max: vg.Point{X: toX(s.To), Y: toY(y + 0.36)}})
 		}
 	}
 }
@@ -87,7 +87,7 @@ func (g ganttRows) DataRange() (xmin, xmax, ymin, ymax float64) {
 	return xmin, xmax, -float64(len(g.rows)) + 0.4, 0.6
 }
 
-// half is Half, 0 if there is none to draw: the interval of a single value is infinite.
+// half is Half, or 0 without one to draw: the interval of a single value is infinite.
 func (p Point) half() float64 {
 	if p.Half > 0 && !math.IsInf(p.Half, 1) {
 		return p.Half
@@ -98,12 +98,12 @@ func (p Point) half() float64 {
 // An errorBars is a plot.Plotter: a vertical line at each point that has a Half.
 type errorBars struct {
 	points []Point
-	colour color.NRGBA
+	color  color.NRGBA
 }
 
 func (e errorBars) Plot(c draw.Canvas, p *plot.Plot) {
 	toX, toY := p.Transforms(&c)
-	style := draw.LineStyle{Color: e.colour, Width: 0.8}
+	style := draw.LineStyle{Color: e.color, Width: 0.8}
 	for _, at := range e.points {
 		if at.half() == 0 {
 			continue
@@ -130,7 +130,7 @@ func (e errorBars) DataRange() (xmin, xmax, ymin, ymax float64) {
 // An area is a plot.Plotter: the band around a line.
 type area struct {
 	points []Point
-	colour color.NRGBA
+	color  color.NRGBA
 }
 
 func (a area) Plot(c draw.Canvas, p *plot.Plot) {
@@ -142,7 +142,7 @@ func (a area) Plot(c draw.Canvas, p *plot.Plot) {
 		below = append(below, vg.Point{X: toX(at.X), Y: toY(at.Y - half)})
 	}
 	slices.Reverse(below)
-	fill := a.colour
+	fill := a.color
 	fill.A = 0x40
 	c.FillPolygon(fill, append(above, below...))
 }
@@ -155,17 +155,17 @@ type intervalRows struct{ series []Series }
 
 func (r intervalRows) Plot(c draw.Canvas, p *plot.Plot) {
 	toX, toY := p.Transforms(&c)
-	c.StrokeLine2(draw.LineStyle{Color: gridColour, Width: 0.8}, toX(0), toY(p.Y.Min), toX(0), toY(p.Y.Max))
+	c.StrokeLine2(draw.LineStyle{Color: gridColor, Width: 0.8}, toX(0), toY(p.Y.Min), toX(0), toY(p.Y.Max))
 	for i, s := range r.series {
 		for _, at := range s.Points {
-			y, style := toY(-float64(i)), draw.LineStyle{Color: colour(0), Width: 1.2}
+			y, style := toY(-float64(i)), draw.LineStyle{Color: seriesColor(0), Width: 1.2}
 			if at.half() > 0 {
 				low, high := toX(at.Y-at.Half), toX(at.Y+at.Half)
 				c.StrokeLine2(style, low, y, high, y)
 				c.StrokeLine2(style, low, y-2.5, low, y+2.5)
 				c.StrokeLine2(style, high, y-2.5, high, y+2.5)
 			}
-			c.DrawGlyph(draw.GlyphStyle{Color: colour(0), Shape: draw.CircleGlyph{}, Radius: 2.4}, vg.Point{X: toX(at.Y), Y: y})
+			c.DrawGlyph(draw.GlyphStyle{Color: seriesColor(0), Shape: draw.CircleGlyph{}, Radius: 2.4}, vg.Point{X: toX(at.Y), Y: y})
 		}
 	}
 }

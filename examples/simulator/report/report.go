@@ -89,7 +89,8 @@ func (t Table) writeText(b *bytes.Buffer) {
 	}
 }
 
-// printable replaces what would break a line or control the terminal: names may come from a log.
+// printable replaces characters that would break a line or control the terminal, because names can
+// come from a log.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -130,8 +131,8 @@ func inline(c Chart) (template.HTML, error) {
 	return template.HTML(data), err // made by us from escaped text
 }
 
-// WritePlots writes each chart into a folder, which it creates: as NAME.svg and NAME.png, and what it
-// shows as NAME.csv.
+// WritePlots writes each chart into a folder, which it creates: as NAME.svg and NAME.png, and its
+// content as NAME.csv.
 func (r *Report) WritePlots(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

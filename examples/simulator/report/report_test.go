@@ -66,7 +66,7 @@ func TestPageIsWholeAndAlwaysTheSame(t *testing.T) {
 	require.Equal(t, 7, strings.Count(page, `.csv" href="data:text/csv;base64,`))
 	require.Contains(t, page, "<h1>All &lt;kinds&gt;</h1>")
 	require.NotContains(t, page, "a < b")
-	require.NotContains(t, page, "#000000", "ink has the colour of the page's text")
+	require.NotContains(t, page, "#000000", "ink has the color of the page's text")
 	for _, outside := range []string{"<script", "<link", "src=", "url(", "@import"} {
 		require.NotContains(t, page, outside)
 	}

@@ -53,7 +53,7 @@ func version(site *Website) string {
 	return site.Spec.Version
 }
 
-// crash returns the message of a Pod of the requested version that crashes, "" if there is none.
+// crash returns the message of a crashing Pod of the requested version, or "".
 func (r *Reconciler) crash(ctx context.Context, site *Website) (string, error) {
 	var pods corev1.PodList
 	labels := client.MatchingLabels{"website": site.Name, "version": site.Spec.Version}

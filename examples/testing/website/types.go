@@ -34,7 +34,7 @@ type Status struct {
 	Conditions         []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// DeepCopyObject is what a code generator would write.
+// DeepCopyObject is a method that a code generator would write.
 func (w *Website) DeepCopyObject() runtime.Object {
 	c := *w
 	w.DeepCopyInto(&c.ObjectMeta)

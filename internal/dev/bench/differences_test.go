@@ -16,8 +16,8 @@ import (
 type difference struct {
 	name    string   // the first column of the row
 	aspects []string // in which it shows
-	// applies recognises it, in a case and what kwok makes of the case. It sees our side only to
-	// check that we do what the second column says.
+	// applies reports whether a case shows the difference, from the case and kwok's result for it.
+	// It sees our side only to check that we do what the second column says.
 	applies func(situation) bool
 	// object and spec (of a Stage for it) surely produce it.
 	object, spec string
@@ -29,8 +29,7 @@ type situation struct {
 	mismatch
 	Case
 	kwokSays Outcome
-	// explained reports whether some difference applies to another disagreement, where one hides
-	// it.
+	// explained reports whether some difference applies to another disagreement that hides this one.
 	explained func(situation) bool
 }
 
@@ -94,7 +93,7 @@ var differences = []difference{
 		object:  pod, spec: `selector: {}, delay: {durationMilliseconds: 3000, durationFrom: {cel: {expression: "self.spec.nope"}}}`,
 	},
 	{
-		name: "patches, then deletes, for delete beside patches", aspects: []string{"effects"},
+		name: "patches, then deletes, if a Stage has both", aspects: []string{"effects"},
 		applies: func(s situation) bool {
 			spec := s.of().Spec
 			n := spec.Next
@@ -204,7 +203,7 @@ var elsewhere = map[string]string{
 	"Delete of a missing object fails":                  "controller",
 	"deletes a Pod again that is about to go":           "controller",
 	"drops an effect on conflict":                       "controller",
-	"a loop of Stages without delay runs for ever":      "controller",
+	"a loop of Stages without delay never ends":         "controller",
 }
 
 const pod = `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: ns, generation: 2, finalizers: [a, b],

@@ -63,7 +63,7 @@ func (p pair) decide(obj map[string]any) (kwok, ours Outcome) {
 // sides decides a case on both sides.
 func sides(c Case) (kwok, ours Outcome) { return newPair(c).decide(c.Object) }
 
-// compare lists what the sides disagree on, differences included.
+// compare lists the disagreements of the sides, including known differences.
 func compare(kwok, ours Outcome) []mismatch {
 	if kwok.Refused != "" && ours.Refused != "" {
 		return nil
@@ -108,7 +108,7 @@ func printed(v StageOutcome) string {
 	return strings.Join(lines, "\n        ")
 }
 
-// unexplained is what the sides disagree on although no difference is listed for it.
+// unexplained lists the disagreements that no known difference explains.
 func unexplained(c Case) []mismatch { return newPair(c).unexplained(c) }
 
 func (p pair) unexplained(c Case) []mismatch {
@@ -140,7 +140,7 @@ func explanation(s situation) (difference, bool) {
 	return difference{}, false
 }
 
-// A tally counts what the cases were like. A nil one does not.
+// A tally counts the properties of the cases. A nil tally counts nothing.
 type tally map[string]int
 
 func (t tally) add(what string) {
@@ -200,8 +200,8 @@ func FuzzDifferential(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) { require.Empty(t, disagreements(seed, nil)) })
 }
 
-// disagreements compares the cases of a seed and describes what cannot be explained, as small as
-// possible.
+// disagreements compares the cases of a seed. It describes unexplained disagreements, with cases as
+// small as possible.
 func disagreements(seed uint64, seen tally) (texts []string) {
 	c := generate(seed)
 	p := newPair(c)

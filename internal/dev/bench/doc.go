@@ -1,12 +1,12 @@
-// Package bench compares this module with kwok v0.8: the same Stages and objects go through kwok's
-// lifecycle and through package stage. The tests compare what they decide, the benchmarks how long
-// they take.
+// Package bench compares this module with kwok v0.8. The same Stages and objects go through kwok's
+// lifecycle and through package stage. The tests compare their decisions, the benchmarks their
+// times.
 //
 // # Terminology
 //
 // A [Case] is Stages and an object. A side is one implementation: [Kwok] or [Stagecraft]. An
-// [Outcome] is what a side decides on a case. A difference is a row of the table of differences of
-// package stage.
+// [Outcome] is the decision of a side on a case. A difference is a row of the table of differences
+// of package stage.
 //
 // # Usage
 //

@@ -50,7 +50,8 @@ func (g *generator) jqKey(key string, first bool) string {
 	return pick(g, forms...)
 }
 
-// selectorJQ makes a key and the values that it is compared with: mostly what the program gives.
+// selectorJQ makes a key and the values to compare with its result. Mostly they are the outputs of
+// the program.
 func (g *generator) selectorJQ() (key string, values []any) {
 	p := g.place(g.object)
 	key = g.jq(p, 2)

@@ -63,12 +63,12 @@ func (g *generator) expression() any {
 		e = map[string]any{"jq": e}
 	}
 	if g.lenient && g.oneIn(3) {
-		e["cel"] = map[string]any{"expression": g.celBool(1)} // beside jq
+		e["cel"] = map[string]any{"expression": g.celBool(1)} // in addition to jq
 	}
 	return e
 }
 
-// from makes an expression for a value, mostly that of an annotation.
+// from makes an expression for a value, mostly the value of an annotation.
 func (g *generator) from(annotation string) map[string]any {
 	path := g.jqPath([]any{"metadata", "annotations", annotation})
 	jq := pick(g, path, path, path, ".metadata.deletionTimestamp", ".spec.duration", ".spec.containers[0].args[1]", ".spec.weight", `.spec.duration // "2s"`,

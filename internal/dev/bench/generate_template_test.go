@@ -18,7 +18,7 @@ func (g *generator) mapping() string {
 	return b.String()
 }
 
-// entry makes a line or a block of a mapping; @ stands for its number, to keep keys apart.
+// entry makes a line or a block of a mapping; @ is replaced by its number, so that keys differ.
 func (g *generator) entry() string {
 	return either(g, g.fixed, g.fixed, g.value, g.value, g.pipeline, g.block, g.block)
 }
@@ -30,7 +30,7 @@ func (g *generator) fixed() string {
 		"v@: {{ Version }}\n", "p@: {{ NodePort }}\n", "esc@: \"\\u00e9\\t\"\n", "1@: int key\n", "true@: x\n", "multi@:\n- a\n- b: 1\n  c: 2\n", "u@: é\n")
 }
 
-// templatePath is a chain of fields, or a call of index where a key is no identifier.
+// templatePath is a chain of fields, or a call of index if a key is not an identifier.
 func (g *generator) templatePath() string {
 	expr, plain := "", true
 	for _, s := range g.place(g.object).steps {

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// A generator makes cases of the shapes that Stage files in use have, and of what their authors
-// might write next.
+// A generator makes cases like the Stage files in use, and like files that their authors could
+// write next.
 type generator struct {
 	*rand.Rand
 	lenient bool
-	object  map[string]any // of the case at hand: expressions read mostly what is there
+	object  map[string]any // of the present case: expressions mostly read existing fields
 }
 
 func newGenerator(seed uint64) *generator {
@@ -46,7 +46,7 @@ func variants(c Case, seed uint64, n int) []map[string]any {
 	return objects
 }
 
-// graft replaces some fields of the parts of an object by those of another.
+// graft replaces some fields of the parts of an object with those of another object.
 func graft(g *generator, obj, from map[string]any) {
 	for _, part := range []string{"metadata", "spec", "status"} {
 		into, ok := obj[part].(map[string]any)

@@ -78,7 +78,7 @@ func defaultPatchTypes(st *internalversion.Stage) {
 	}
 }
 
-// EventOf returns what kwok's controllers make of an object before they look for a Stage.
+// EventOf returns the object as kwok's controllers convert it before they look for a Stage.
 func EventOf(obj *unstructured.Unstructured) *lifecycle.Event {
 	return &lifecycle.Event{Labels: obj.GetLabels(), Annotations: obj.GetAnnotations(), Data: obj}
 }
@@ -88,7 +88,7 @@ func (k *Kwok) Of(obj *unstructured.Unstructured) lifecycle.Lifecycle {
 	return k.Lifecycles[Ref{obj.GetAPIVersion(), obj.GetKind()}]
 }
 
-// Outcome is what kwok decides on the object, for each Stage alone and for all together.
+// Outcome is kwok's decision on the object, for each Stage alone and for all together.
 func (k *Kwok) Outcome(obj *unstructured.Unstructured) Outcome {
 	return k.decide(obj, EventOf(obj))
 }
@@ -173,7 +173,7 @@ func (k *Kwok) stageOutcome(st *lifecycle.Stage, event *lifecycle.Event, obj *un
 	return v
 }
 
-// Effects plays a Stage and returns what it would send.
+// Effects plays a Stage and returns the requests that it would send.
 func (k *Kwok) Effects(st *lifecycle.Stage, obj *unstructured.Unstructured) ([]Effect, error) {
 	var effects []Effect
 	add := func(e Effect) error {

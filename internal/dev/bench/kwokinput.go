@@ -14,7 +14,7 @@ import (
 // A kwokInput is an object as a controller of kwok passes it to kwok's lifecycle.
 type kwokInput struct {
 	name  string
-	event func() *lifecycle.Event // called for each decision, because an Event caches what is derived from the object
+	event func() *lifecycle.Event // called for each decision, because an Event caches values derived from the object
 	data  any                     // for templates
 	// finalizers of the object.
 	finalizers []string

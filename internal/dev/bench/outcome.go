@@ -12,7 +12,7 @@ import (
 // Now is the current time for both sides.
 var Now = time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)
 
-// An Outcome is what a side decides on a case.
+// An Outcome is the decision of a side on a case.
 type Outcome struct {
 	Refused  string         // why the Stages do not compile; then no other field is set
 	Err      string         // why no Stage is played although some match
@@ -20,7 +20,7 @@ type Outcome struct {
 	Stages   []StageOutcome // all Stages of the case that are for the kind of the object
 }
 
-// A StageOutcome is what a side decides about one Stage alone.
+// A StageOutcome is the decision of a side about one Stage alone.
 type StageOutcome struct {
 	Stage   string
 	Match   string // "true", "false", or an error
@@ -88,8 +88,7 @@ func number(n json.Number) any {
 
 func durations(ds ...time.Duration) string { return fmt.Sprint(ds) }
 
-// Placeholders are template functions that return constants instead of addresses, times and the
-// like.
+// Placeholders are template functions that return constants instead of addresses and times.
 func Placeholders() map[string]any {
 	funcs := map[string]any{}
 	for _, name := range []string{"NodeIP", "NodeName", "PodIP", "NodeIPWith", "PodIPWith", "Now", "now", "StartTime", "Version"} {

@@ -20,7 +20,7 @@ type Scenario struct {
 	Sides []Side
 }
 
-// A Side does what one implementation does when it receives an object. It must not be used from
+// A Side does the work of one implementation when it receives an object. It must not be used from
 // several goroutines at once.
 type Side struct {
 	Name string
@@ -42,8 +42,8 @@ var inputs = []struct{ name, suite, object string }{
 	{"pv-bind-cel", "kwok-volume-fast", "pv-bind.input.yaml"},
 }
 
-// Scenarios prepares the scenarios from a conformance corpus. If there is no corpus, the error
-// wraps fs.ErrNotExist and the result has only the scenarios that need none.
+// Scenarios prepares the scenarios from a conformance corpus. Without a corpus, the error wraps
+// fs.ErrNotExist and the result has only the scenarios that do not need one.
 func Scenarios(corpus string) ([]Scenario, error) {
 	all, err := presetScenarios()
 	if err != nil {
@@ -121,8 +121,8 @@ func readObject(dir, text string) (*unstructured.Unstructured, error) {
 	return obj, obj.UnmarshalJSON(data)
 }
 
-// sidesFor prepares the sides. Kwok gets Pods and Nodes as Go types, as in its controllers, and in
-// another side as maps, so that it has the same input as package stage.
+// sidesFor prepares the sides. Kwok gets Pods and Nodes as Go types, as in its controllers. In
+// another side it gets them as maps, so that it has the same input as package stage.
 func sidesFor(source stage.Source, obj *unstructured.Unstructured) ([]Side, error) {
 	set, err := stage.Compile(stage.Options{Lenient: true}, source)
 	if err != nil {

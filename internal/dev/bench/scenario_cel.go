@@ -14,8 +14,8 @@ import (
 type selectors map[string][]string
 
 // podSelectors are the selectors of PodGeneral as far as kwok can evaluate them in CEL: it has Pods
-// as Go types, without the types of conditions, container statuses and owners. For stagecraft
-// fields may be missing, and for kwok an error hides all Stages; hence has().
+// as Go types, without the types of conditions, container statuses and owners. In stagecraft fields
+// can be missing, and in kwok an error hides all Stages. So the selectors use has().
 var podSelectors = selectors{
 	"pod-create": {`!has(self.metadata.deletionTimestamp)`, `!has(self.status.podIP)`, `!(self.status.phase in ["Succeeded", "Failed"])`},
 	"pod-init-container-running": {

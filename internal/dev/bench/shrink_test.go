@@ -99,7 +99,7 @@ func parts(v any, path []any) (paths [][]any) {
 	return append(paths, below...)
 }
 
-// without deletes what is at a path. Items of lists become null, because a list cannot be changed
+// without deletes the value at a path. Items of lists become null, because a list cannot be changed
 // in place.
 func without(v any, path []any) bool {
 	for _, step := range path[:len(path)-1] {

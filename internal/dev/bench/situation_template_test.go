@@ -18,7 +18,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// patches are those that kwok makes of a Stage; the legacy status template is one of them.
+// patches are the patches that kwok makes of a Stage; the legacy status template is one of them.
 func patches(st *v1alpha1.Stage) (all []v1alpha1.StagePatch) {
 	for _, step := range st.Spec.Steps {
 		if step.Patch != nil {
@@ -96,7 +96,7 @@ func (s situation) readsNumbers(text string) bool {
 	return (err == nil) != (nativeErr == nil) || err == nil && string(kwok) != native
 }
 
-// renderNative is kwok's rendering, but for numbers.
+// renderNative is kwok's rendering, except for numbers.
 func renderNative(text string, obj map[string]any) (string, error) {
 	funcs := maps.Clone(Placeholders())
 	funcs["Quote"] = func(v any) string {

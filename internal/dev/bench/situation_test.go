@@ -34,7 +34,7 @@ func (c Case) typed() []*v1alpha1.Stage {
 	var stages []*v1alpha1.Stage
 	for _, s := range c.Stages {
 		st := &v1alpha1.Stage{}
-		_ = convert(s, st) // what does not fit is not recognised
+		_ = convert(s, st) // a field that does not fit is left out
 		stages = append(stages, st)
 	}
 	return stages
@@ -97,7 +97,8 @@ func failedStage(s situation) bool {
 	}
 }
 
-// outputs runs a jq program as kwok does: without nulls, and none if it fails.
+// outputs runs a jq program as kwok does: without nulls, and without any output if the program
+// fails.
 func outputs(source string, obj map[string]any) []any {
 	raw, failed := rawOutputs(source, obj)
 	if failed {
@@ -113,7 +114,7 @@ func (s situation) needsPrecision(program string) bool {
 	return failed != exactFailed || printed64(raw) != printed64(exact)
 }
 
-// ints makes of integers what gojq takes for them.
+// ints converts integers to the types that gojq accepts.
 func ints(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -140,7 +141,7 @@ func printed64(outputs []any) string {
 	return fmt.Sprint(string(data), err)
 }
 
-// rawOutputs are those before the program ends or fails.
+// rawOutputs are the outputs before the program ends or fails.
 func rawOutputs(source string, obj map[string]any) (outputs []any, failed bool) {
 	var input any
 	if err := convert(obj, &input); err != nil {
@@ -258,8 +259,8 @@ func integerWeight(s situation) bool {
 	}
 }
 
-// unreadableDelay: kwok errs where we do what it does without the expression, other differences
-// aside.
+// unreadableDelay: kwok returns an error where we use the delay without the expression, apart from
+// other differences.
 func unreadableDelay(s situation) bool {
 	errs := s.mismatch.kwok != "none" && !strings.HasPrefix(s.mismatch.kwok, "[")
 	return errs && (s.withoutExpression("durationFrom") || s.withoutExpression("jitterDurationFrom"))

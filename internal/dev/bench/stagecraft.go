@@ -18,7 +18,7 @@ func NewStagecraft(c Case, funcs map[string]any) (*Stagecraft, error) {
 	return &Stagecraft{Set: set}, err
 }
 
-// Outcome is what package stage decides on the object.
+// Outcome is the decision of package stage on the object.
 func (s *Stagecraft) Outcome(obj *unstructured.Unstructured) Outcome {
 	var o Outcome
 	candidates := map[string]stage.Candidate{}
@@ -89,7 +89,7 @@ func (s *Stagecraft) Match(obj *unstructured.Unstructured) (int, error) {
 	return 1, nil
 }
 
-// Whole decides, and renders what would be sent. It returns the number of bytes.
+// Whole decides, and renders the requests. It returns the number of bytes.
 func (s *Stagecraft) Whole(obj *unstructured.Unstructured) (int, error) {
 	t, ok := s.Set.Next(obj, Now, 1, 0)
 	if !ok {

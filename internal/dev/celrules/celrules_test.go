@@ -34,7 +34,8 @@ func specs(t *testing.T) []celrule.Spec {
 	return file.Rules
 }
 
-// objects are those of the conformance data, and each without one of the fields of its status.
+// objects are the objects of the conformance data, and copies of each without one field of its
+// status.
 func objects(t *testing.T) (all []*unstructured.Unstructured) {
 	files, err := filepath.Glob("../../../../shared/conformance/health/*.json")
 	require.NoError(t, err)
@@ -55,8 +56,8 @@ func objects(t *testing.T) (all []*unstructured.Unstructured) {
 	return all
 }
 
-// parse returns an object as an API server sends it, with whole numbers. It returns nil for what is
-// none.
+// parse returns an object as an API server sends it, with whole numbers. It returns nil for a text
+// that is not an object.
 func parse(manifest string) *unstructured.Unstructured {
 	data, err := yaml.YAMLToJSON([]byte(manifest))
 	obj := &unstructured.Unstructured{}
@@ -77,7 +78,7 @@ func withoutOneField(obj *unstructured.Unstructured) (all []*unstructured.Unstru
 	return all
 }
 
-// verdict is that of a Spec, or false if a general rule of kstatus has decided.
+// verdict is the verdict of a Spec, or false if a general rule of kstatus has decided.
 func verdict(profile, general *kstatus.Rules, obj *unstructured.Unstructured) (kstatus.Result, bool) {
 	if general.Compute(obj, now).Reason != "Reached" {
 		return kstatus.Result{}, false
@@ -92,11 +93,11 @@ func with(t *testing.T, base *kstatus.Rules, spec celrule.Spec) (profile, genera
 	return base.With(rules), base.With(map[schema.GroupKind]kstatus.Rule{{Group: "*", Kind: "*"}: reached})
 }
 
-// A tally counts what was compared.
+// A tally counts the comparisons.
 type tally struct{ equal, failed, waits int }
 
-// TestFlux evaluates exported Specs with the health checks of Flux. Where Flux reports an error, so
-// that it goes on waiting, our verdict must be InProgress.
+// TestFlux evaluates exported Specs with the health checks of Flux. If Flux reports an error and
+// therefore continues to wait, our verdict must be InProgress.
 func TestFlux(t *testing.T) {
 	all := objects(t)
 	for i, spec := range specs(t) {

@@ -15,7 +15,7 @@ import (
 )
 
 // A healthCase is a case of health/: an object, and the status that another project's health is
-// mapped to; none if it is not scored.
+// mapped to. A case that is not scored has no status.
 type healthCase struct {
 	Name, Manifest string
 	Group, Kind    string
@@ -26,26 +26,37 @@ type healthCase struct {
 	Arguable       string // why the label can be doubted
 }
 
-// healthFiles are the files of health/. The rules were made with those that are not held out; each
-// file is the opinion of one source.
-var healthFiles = []struct {
-	name    string
-	heldOut bool
-}{
-	{"argo", false}, {"gitops", false}, {"argo-2", true},
-	{"karmada", true}, {"rancher", true}, {"pulumi", true}, {"kapp", true}, {"auto-ready", true},
+// A healthFile is the opinion of one source, or of several with few cases each.
+type healthFile struct{ dir, name string }
+
+// healthFiles are the files of health/ and health-3/, in the order of the tables.
+var healthFiles = []healthFile{
+	{"health", "argo"}, {"health", "gitops"}, {"health", "argo-2"},
+	{"health", "karmada"}, {"health", "rancher"}, {"health", "pulumi"}, {"health", "kapp"}, {"health", "auto-ready"},
+	{"health-3", "apidocs"}, {"health-3", "aso"}, {"health-3", "gardener"}, {"health-3", "karmada-native"}, {"health-3", "katib"},
+	{"health-3", "knative"}, {"health-3", "knative-run"}, {"health-3", "kubedb"}, {"health-3", "kubefleet"}, {"health-3", "kubevirt"},
+	{"health-3", "kyma"}, {"health-3", "octant"}, {"health-3", "openshift"}, {"health-3", "portworx"}, {"health-3", "spinnaker"},
+	{"health-3", "tekton"}, {"health-3", "wrangler"},
 }
 
-// isOther reports whether a file is one of those that are scored together as "other": all but Argo
-// CD's.
-func isOther(file string) bool { return file != "gitops" && !strings.HasPrefix(file, "argo") }
+// together returns the name of the row that sums up a file with others: "other, together" for the
+// sources of health/ that are not Argo CD, and "health-3, together". It returns "" for Argo CD's files.
+func (f healthFile) together() string {
+	switch {
+	case f.dir == "health-3":
+		return "health-3, together"
+	case f.name != "gitops" && !strings.HasPrefix(f.name, "argo"):
+		return "other, together"
+	}
+	return ""
+}
 
 // A profile is rules that are scored.
 type profile struct {
 	name    string
 	suite   string // in the name of its line
 	rules   *kstatus.Rules
-	unknown bool // the objects are given a group of which no table knows anything
+	unknown bool // the objects get a group that is in no table
 }
 
 var profiles = []profile{
@@ -55,7 +66,7 @@ var profiles = []profile{
 	{"kinds unknown", "health-unknown", kstatus.Extended().Generic(), true},
 }
 
-// A verdict is what the rules say about a case.
+// A verdict is the result of the rules for a case.
 type verdict struct {
 	healthCase
 	got     kstatus.Result
@@ -85,10 +96,10 @@ func (s *score) join(o score) {
 
 func percent(n, of int) string { return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(max(1, of))) }
 
-// readHealth returns the scored cases of a file, none if the file is not there.
-func readHealth(dir, file string) (scored []healthCase, err error) {
+// readHealth returns the scored cases of a file, or no cases without the file.
+func readHealth(dir string, file healthFile) (scored []healthCase, err error) {
 	var cases []healthCase
-	err = readJSON(filepath.Join(dir, "health", file+".json"), &cases)
+	err = readJSON(filepath.Join(dir, file.dir, file.name+".json"), &cases)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -120,8 +131,8 @@ func (p profile) verdict(c healthCase, obj *unstructured.Unstructured, now time.
 	return verdict{c, p.rules.Compute(obj, now), obj.GetDeletionTimestamp() != nil}
 }
 
-// countHealth counts the verdicts on objects that are not being deleted, those on arguable cases
-// apart.
+// countHealth counts the verdicts on objects that are not being deleted. It counts arguable cases
+// separately.
 func countHealth(verdicts []verdict) (sure, arguable score) {
 	for _, v := range verdicts {
 		switch {
@@ -144,7 +155,7 @@ func countHealth(verdicts []verdict) (sure, arguable score) {
 // Objects that are being deleted are not scored, because the other projects ignore that.
 func scoreHealth(w io.Writer, dir, only string, verbose bool) error {
 	for _, file := range healthFiles {
-		cases, err := readHealth(dir, file.name)
+		cases, err := readHealth(dir, file)
 		if err != nil {
 			return err
 		}

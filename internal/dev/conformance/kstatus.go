@@ -89,7 +89,7 @@ func checkCompute(c statusCase, want wanted) string {
 	return compare(kstatus.Standard().Compute(obj, now), want)
 }
 
-// compare compares what the case names: always the status, the rest if it is given.
+// compare compares the parts that the case names: always the status, the rest if it is given.
 func compare(got kstatus.Result, want wanted) string {
 	switch {
 	case got.Status != want.Status:
@@ -152,7 +152,7 @@ func checkJob(c statusCase, want wanted) string {
 }
 
 func checkAggregate(c statusCase, _ wanted) string {
-	return equal(wantedStatus(c), kstatus.Aggregate(c.Desired, c.Statuses...))
+	return equal(wantedStatus(c), c.Desired.Aggregate(c.Statuses...))
 }
 
 // replicaSet is the kind whose Pods the cases of kstatus/pod-controller speak of.
@@ -188,7 +188,7 @@ func equal(want, got kstatus.Status) string {
 	return fmt.Sprintf("want %s, got %s", want, got)
 }
 
-// decode reads the object of a case, and the time that it is to be looked at.
+// decode reads the object of a case, and the time at which to look at it.
 func decode(c statusCase) (*unstructured.Unstructured, time.Time, error) {
 	now := time.Now().Truncate(time.Second)
 	data, err := yaml.YAMLToJSON([]byte(strings.ReplaceAll(c.Manifest, "__NOW__", now.Format(time.RFC3339))))

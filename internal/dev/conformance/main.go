@@ -14,6 +14,10 @@
 // Usage:
 //
 //	go run ./internal/dev/conformance [-v] [-run SUBSTRING] DIR
+//	go run ./internal/dev/conformance -definitions CRDS DIR
+//
+// The second form compares the verdicts on custom resources without and with the definitions of their
+// kinds, which it reads from the YAML files below CRDS.
 package main
 
 import (
@@ -30,7 +34,7 @@ type suite struct {
 	cases []testCase
 }
 
-// A testCase returns "" if it passes, else what is wrong: a diff, mostly.
+// A testCase returns "" if it passes, else the fault, which is usually a diff.
 type testCase struct {
 	name string
 	run  func() string
@@ -45,12 +49,18 @@ var loaders = []loader{stageSuites, invalidSuites, statusSuites, stagedSuites}
 func main() {
 	verbose := flag.Bool("v", false, "print a diff for each failing case")
 	only := flag.String("run", "", "run the suites whose name contains this")
+	definitions := flag.String("definitions", "", "compare verdicts without and with the definitions below this directory")
 	flag.Parse()
 	if flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "usage: conformance [-v] [-run SUBSTRING] DIR")
+		fmt.Fprintln(os.Stderr, "usage: conformance [-v] [-run SUBSTRING] [-definitions CRDS] DIR")
 		os.Exit(2)
 	}
-	failed, err := run(os.Stdout, flag.Arg(0), *only, *verbose)
+	failed, err := 0, error(nil)
+	if *definitions != "" {
+		err = scoreDefinitions(os.Stdout, flag.Arg(0), *definitions)
+	} else {
+		failed, err = run(os.Stdout, flag.Arg(0), *only, *verbose)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "conformance:", err)
 		os.Exit(2)

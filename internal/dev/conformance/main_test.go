@@ -21,7 +21,7 @@ func TestCorpus(t *testing.T) {
 	require.Contains(t, out.String(), "suite stage/kwok-pod-general 7/7\n")
 }
 
-// TestRunner runs a corpus of our own, of which one case is wrong.
+// TestRunner runs our own corpus. One of its cases is wrong.
 func TestRunner(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

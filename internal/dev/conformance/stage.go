@@ -54,7 +54,7 @@ func stageSuite(dir string) (suite, error) {
 	return s, nil
 }
 
-// check compares what can happen to an object with what the file says.
+// check compares the outcome for an object with the outcome in the file.
 func check(set *stage.Set, input, output string) string {
 	obj, want := map[string]any{}, any(nil)
 	if err := errors.Join(readYAML(input, &obj), readYAML(output, &want)); err != nil {

@@ -53,7 +53,7 @@ func stagedSuites(dir string) ([]suite, error) {
 	return suites, nil
 }
 
-// An outcome is what an expression comes to in expressions.json.
+// An outcome is the result of an expression in expressions.json.
 type outcome struct {
 	Outcome             bool
 	Type                string

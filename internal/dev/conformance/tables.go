@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
 // accuracyTables returns the tables of kstatus/ACCURACY.md: the scores without and with arguable
-// cases, those with one source left out, and the cases that are falsely Current. It returns "" if
-// no case is at hand.
+// cases, the scores with one source left out, and the cases that are falsely Current. It returns ""
+// without cases.
 func accuracyTables(dir string) (string, error) {
 	rows, err := scoreRows(dir)
 	if err != nil || len(rows) == 0 {
@@ -33,10 +35,18 @@ func accuracyTables(dir string) (string, error) {
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s | %d | %d | %s |\n", r.name, len(r.kinds), r.of(3, false).total, r.of(3, false).cell())
 	}
+	b.WriteString(basisText(rows))
 	fmt.Fprint(&b, "\n### Falsely Current\n\n")
 	for _, r := range rows {
 		for _, v := range r.falseCurrent {
-			fmt.Fprintf(&b, "- `%s`: want %s%s, got %s.\n  %s\n", v.Name, v.WantStatus, v.remarks(), strings.TrimSuffix(v.got.String(), "."), falseCurrentReasons[v.Name])
+			why := falseCurrentReasons[v.Name]
+			if why == "" {
+				v.Arguable = "see the corpus"
+			}
+			fmt.Fprintf(&b, "- `%s`: want %s%s, got %s.\n", v.Name, v.WantStatus, v.remarks(), strings.TrimSuffix(v.got.String(), "."))
+			if why != "" {
+				fmt.Fprintf(&b, "  %s\n", why)
+			}
 		}
 	}
 	return b.String(), nil
@@ -47,10 +57,11 @@ const leftOut = "The generic layer on the objects of a source, with their group 
 
 // A scoreRow is the scores of one file, by profile.
 type scoreRow struct {
-	name           string
+	dir, name      string
 	sure, arguable []score
 	kinds          map[string]bool
-	falseCurrent   []verdict // of Extended
+	falseCurrent   []verdict   // of Extended
+	verdicts       [][]verdict // by profile; none in a row that sums up files
 }
 
 func (r *scoreRow) of(profile int, arguable bool) score {
@@ -70,37 +81,44 @@ func (s score) cell() string {
 	return fmt.Sprintf("%s; %d falsely Current (%s)", out, s.falseCurrent, percent(s.falseCurrent, s.total))
 }
 
-// scoreRows returns a row for each file, and one for those that are not Argo CD's together.
+// scoreRows returns a row for each file, and one for each group of files that are scored together.
 func scoreRows(dir string) (rows []*scoreRow, err error) {
-	other := &scoreRow{
-		name: "other, together", sure: make([]score, len(profiles)),
-		arguable: make([]score, len(profiles)), kinds: map[string]bool{},
-	}
+	sums := map[string]*scoreRow{}
 	for _, file := range healthFiles {
-		cases, err := readHealth(dir, file.name)
+		cases, err := readHealth(dir, file)
 		if err != nil {
 			return nil, err
 		}
 		if len(cases) == 0 {
 			continue
 		}
-		r, err := newScoreRow(file.name, cases)
+		r, err := newScoreRow(file, cases)
 		if err != nil {
 			return nil, err
 		}
 		rows = append(rows, r)
-		if isOther(file.name) {
-			other.join(r)
+		sum := file.together()
+		if sum != "" && sums[sum] == nil {
+			sums[sum] = emptyScoreRow(file.dir, sum)
+		}
+		if sum != "" {
+			sums[sum].join(r)
 		}
 	}
-	if len(other.kinds) > 0 {
-		rows = append(rows, other)
+	for _, sum := range slices.Sorted(maps.Keys(sums)) {
+		rows = append(rows, sums[sum])
 	}
 	return rows, nil
 }
 
-func newScoreRow(name string, cases []healthCase) (*scoreRow, error) {
-	r := &scoreRow{name: name, kinds: map[string]bool{}}
+func emptyScoreRow(dir, name string) *scoreRow {
+	return &scoreRow{
+		dir: dir, name: name, sure: make([]score, len(profiles)), arguable: make([]score, len(profiles)), kinds: map[string]bool{},
+	}
+}
+
+func newScoreRow(file healthFile, cases []healthCase) (*scoreRow, error) {
+	r := &scoreRow{dir: file.dir, name: file.name, kinds: map[string]bool{}}
 	for _, c := range cases {
 		r.kinds[c.Kind+"."+c.Group] = true
 	}
@@ -109,6 +127,7 @@ func newScoreRow(name string, cases []healthCase) (*scoreRow, error) {
 		if err != nil {
 			return nil, err
 		}
+		r.verdicts = append(r.verdicts, verdicts)
 		sure, arguable := countHealth(verdicts)
 		r.sure, r.arguable = append(r.sure, sure), append(r.arguable, arguable)
 		if p.suite == "health" {

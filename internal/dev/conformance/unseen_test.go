@@ -16,7 +16,7 @@ const (
 	unseenEnd   = "<!-- end of unseen -->\n"
 )
 
-// TestUnseen holds the table of kinds that nobody has tuned for, and each disagreement, against
+// TestUnseen compares the table of kinds that no rule was tuned for, and each disagreement, with
 // ACCURACY.md. It needs no corpus.
 func TestUnseen(t *testing.T) {
 	cases := unseenCases(t)
@@ -60,11 +60,11 @@ func unseenTable(t *testing.T, cases []healthCase) string {
 	return b.String()
 }
 
-// TestUnseenKindsAreUnseen: no kind of the file is in the corpus, and none has a rule of its own.
+// TestUnseenKindsAreUnseen: the corpus has no kind of the file, and no rule is for such a kind.
 func TestUnseenKindsAreUnseen(t *testing.T) {
 	seen := map[string]bool{}
 	for _, file := range healthFiles {
-		corpusCases, err := readHealth(corpus, file.name)
+		corpusCases, err := readHealth(corpus, file)
 		require.NoError(t, err)
 		for _, c := range corpusCases {
 			seen[c.Kind+"."+c.Group] = true

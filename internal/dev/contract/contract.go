@@ -1,11 +1,11 @@
-// Package contract has scenarios, in scenarios/*.yaml, that every API server must pass, and runs
-// them: on stage/memory in the tests of the root module, and on a real kube-apiserver in those of
-// internal/dev/e2e. A program that relies only on what both pass works with either.
+// Package contract runs scenarios, in scenarios/*.yaml, that every API server must pass. The tests
+// of the root module run them on stage/memory, and the tests of internal/dev/e2e on a real
+// kube-apiserver. A program that relies only on behavior that both have works with either.
 //
 // # Terminology
 //
 // A scenario is a sequence of calls, called steps, for one object and perhaps others of its kind.
-// Each step says what the server must answer and what must be true afterwards.
+// Each step has the expected answer of the server, and the expected state afterwards.
 //
 // # Usage
 //
@@ -36,7 +36,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// A Reader reads objects. An empty namespace stands for all.
+// A Reader reads objects. An empty namespace means all namespaces.
 type Reader interface {
 	Get(context.Context, schema.GroupVersionKind, types.NamespacedName) (*unstructured.Unstructured, error)
 	List(context.Context, schema.GroupVersionKind, string, metav1.ListOptions) (*unstructured.UnstructuredList, error)
@@ -56,7 +56,7 @@ type Deleter interface {
 	Delete(context.Context, schema.GroupVersionKind, types.NamespacedName, metav1.DeleteOptions) error
 }
 
-// A Server is an API server. Errors are those of apimachinery's api/errors.
+// A Server is an API server. Errors are errors of apimachinery's api/errors.
 type Server interface {
 	Reader
 	Writer
@@ -86,8 +86,8 @@ spec:
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
 `
 
-// Run runs every scenario in a namespace of its own and removes its objects afterwards. It calls
-// open for each scenario; open may return the same server every time.
+// Run runs every scenario in its own namespace and removes its objects afterwards. It calls open
+// for each scenario; open may return the same server every time.
 func Run(t *testing.T, open func(t *testing.T) Server) {
 	all, err := scenarios()
 	require.NoError(t, err)

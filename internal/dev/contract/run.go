@@ -64,7 +64,7 @@ func (s *scenarioRun) watch() (check func()) {
 	}
 }
 
-// receivedEvents reads as many events as are wanted, or those that arrive within watchTimeout.
+// receivedEvents reads as many events as are wanted, or the events that arrive within watchTimeout.
 func (s *scenarioRun) receivedEvents(changes watch.Interface) (receivedEvents []string) {
 	late := time.NewTimer(watchTimeout)
 	defer late.Stop()
@@ -207,8 +207,8 @@ func (s *scenarioRun) check(at, want string, got *unstructured.Unstructured) {
 	}
 }
 
-// contains reports whether everything in want is in there. A value that must be absent may be
-// empty.
+// contains reports whether everything in want is in there. If a value must be absent, an empty
+// value is accepted.
 func contains(there, want any) bool {
 	switch want := want.(type) {
 	case nil:

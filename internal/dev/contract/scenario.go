@@ -19,19 +19,19 @@ type scenario struct {
 	// Object is the object, by its name in objects.yaml.
 	Object string `json:"object"`
 	Steps  []step `json:"steps"`
-	// Events are what a watch of the kind in the namespace must have received at the end, as
-	// "ADDED name"; nil: no watch.
+	// Events are the events that a watch of the kind in the namespace must have received at the
+	// end, as "ADDED name"; nil: no watch.
 	Events []string `json:"events"`
 	// Label is the label selector of that watch.
 	Label string `json:"label"`
 }
 
-// A step is one call and what is true after it. In its body "$version" and "$uid" are replaced by
-// those of the object before the step.
+// A step is one call and the expected state after it. In its body "$version" and "$uid" are
+// replaced by the values of the object before the step.
 type step struct {
 	Verb verb `json:"verb"`
-	// Target is the name of the object; "" is the scenario's. A create uses its body instead, if
-	// there is one.
+	// Target is the name of the object; "" is the scenario's object. A create uses the name in its
+	// body, if it has a body.
 	Target      string `json:"target"`
 	Subresource string `json:"subresource"`
 	// Body is the object, the patch, the DeleteOptions or the ListOptions, or the name of an object
@@ -41,7 +41,8 @@ type step struct {
 	DryRun bool            `json:"dryRun"`
 	// Manager is the field manager.
 	Manager string `json:"manager"`
-	// Reason is that of the wanted error; "": no error, [noReason]: an error without a reason.
+	// Reason is the reason of the expected error; "": no error, [noReason]: an error without a
+	// reason.
 	Reason metav1.StatusReason `json:"reason"`
 	// Want is the wanted value for each path in the stored object after the step; null: absent. For
 	// a list: names and pages.
@@ -50,7 +51,7 @@ type step struct {
 	VersionChanged *bool `json:"versionChanged"`
 }
 
-// noReason is the reason of an error that has none.
+// noReason means an error without a reason.
 const noReason metav1.StatusReason = "Unknown"
 
 type verb string

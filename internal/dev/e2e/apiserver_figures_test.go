@@ -30,7 +30,7 @@ import (
 
 var figures = flag.Bool("figures", false, "measure the server in memory beside etcd and kube-apiserver")
 
-// TestStartFigures measures the time from the start to the first answered request, the middle one of
+// TestStartFigures measures the time from the start to the first answered request, as the median of
 // several starts: make apiserver-figures.
 func TestStartFigures(t *testing.T) {
 	if !*figures {

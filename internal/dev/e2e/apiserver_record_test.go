@@ -17,8 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestRecordedSchemas holds that the schemas of stage/lab/apiserver are those of a kube-apiserver. With
-// -record they are written anew.
+// TestRecordedSchemas checks that the schemas of stage/lab/apiserver are those of a kube-apiserver.
+// With -record it writes them again.
 func TestRecordedSchemas(t *testing.T) {
 	const file = "../../../stage/lab/apiserver/openapi.json.gz"
 	var index struct {
@@ -63,8 +63,8 @@ func TestRecordedSchemas(t *testing.T) {
 	require.True(t, string(recorded) == string(text), "record the schemas anew: -run TestRecordedSchemas -record")
 }
 
-// TestRecordedColumns holds that the columns of stage/lab/apiserver are those of a kube-apiserver. With
-// -record they are written anew.
+// TestRecordedColumns checks that the columns of stage/lab/apiserver are those of a kube-apiserver.
+// With -record it writes them again.
 func TestRecordedColumns(t *testing.T) {
 	const file = "../../../stage/lab/apiserver/columns.json"
 	columns := map[string][]metav1.TableColumnDefinition{}
@@ -104,7 +104,7 @@ func discoveredVersions(t *testing.T) (all []discoveredVersion) {
 	return all
 }
 
-// unprinted are the resources of which stage/lab/apiserver shows name and age only.
+// unprinted are the resources whose table in stage/lab/apiserver has only name and age.
 var unprinted = map[string]bool{
 	"apiservices": true, "componentstatuses": true, "certificatesigningrequests": true, "flowschemas": true, "ipaddresses": true,
 	"mutatingadmissionpolicies": true, "mutatingadmissionpolicybindings": true, "prioritylevelconfigurations": true,
@@ -135,7 +135,7 @@ func columnLines(t *testing.T, columns map[string][]metav1.TableColumnDefinition
 	return []byte("{\n" + strings.Join(lines, ",\n") + "\n}\n")
 }
 
-// isCustomGroup reports whether a group is one that other tests define.
+// isCustomGroup reports whether other tests define a group.
 func isCustomGroup(group string) bool {
 	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
 }

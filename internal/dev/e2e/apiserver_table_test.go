@@ -19,7 +19,7 @@ import (
 )
 
 // TestTables stores the objects of testdata/tables.yaml, with their status, in a kube-apiserver and
-// in memory, and compares what their Tables show.
+// in memory, and compares their Tables.
 func TestTables(t *testing.T) {
 	const namespace = "tables"
 	data, err := os.ReadFile("testdata/tables.yaml")
@@ -60,7 +60,7 @@ func (r servedResource) object(namespace, name string) string {
 	return r.path + "/" + r.name + "/" + name
 }
 
-// resourcesByKind lists what a kube-apiserver serves.
+// resourcesByKind lists the resources of a kube-apiserver.
 func resourcesByKind(t *testing.T) map[string]servedResource {
 	all := map[string]servedResource{}
 	for _, g := range discoveredVersions(t) {

@@ -23,8 +23,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// TestContractOverHTTP runs on the server in memory, through client-go, what package stage/memory
-// runs on itself and TestContract on a kube-apiserver.
+// TestContractOverHTTP runs the scenarios of package contract on the server in memory, through
+// client-go. Package stage/memory runs them directly, and TestContract on a kube-apiserver.
 func TestContractOverHTTP(t *testing.T) {
 	contract.Run(t, func(t *testing.T) contract.Server {
 		c := memory.New(memory.Options{RequireNamespaces: true, RequireOwners: true})
@@ -35,8 +35,8 @@ func TestContractOverHTTP(t *testing.T) {
 	})
 }
 
-// TestRecordedDiscovery holds that what stage/lab/apiserver knows of resources is what a kube-apiserver
-// says of them. With -record it is written anew.
+// TestRecordedDiscovery checks that stage/lab/apiserver describes resources as a kube-apiserver
+// does. With -record it writes the file again.
 func TestRecordedDiscovery(t *testing.T) {
 	const file = "../../../stage/lab/apiserver/discovery.json"
 	var lines []string
@@ -168,7 +168,7 @@ func send(t *testing.T, config *rest.Config, r httpRequest) httpAnswer {
 
 var uids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// comparable returns what is to be equal of an answer, as text.
+// comparable returns the parts of an answer that must be equal, as text.
 func (a httpAnswer) comparable(t *testing.T, how string) string {
 	mediaType, parameters, err := mime.ParseMediaType(a.mediaType)
 	require.NoError(t, err, "%q %s", a.mediaType, a.body)
@@ -199,11 +199,11 @@ func (a httpAnswer) comparable(t *testing.T, how string) string {
 	return string(text)
 }
 
-// dropTimes removes what differs from server to server from an object or a list, and nulls.
+// dropTimes removes fields that differ between servers from an object or a list, and nulls.
 func dropTimes(v any) {
 	switch v := v.(type) {
 	case map[string]any:
-		if v["continue"] == "" { // lists of custom objects have it there
+		if v["continue"] == "" { // lists of custom objects have the kind there
 			delete(v, "continue")
 		}
 		for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "lastTransitionTime"} {
@@ -236,7 +236,7 @@ func dropEntryTimes(entries []any) {
 	slices.SortFunc(entries, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 }
 
-// sortCauses puts the causes of a refusal, which kube-apiserver finds in no order, into one.
+// sortCauses sorts the causes of a refusal, which kube-apiserver returns in any order.
 func sortCauses(status, details map[string]any) {
 	causes, _ := details["causes"].([]any)
 	for _, c := range causes {

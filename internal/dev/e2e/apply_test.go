@@ -33,7 +33,7 @@ var kindsByResource = map[string]string{
 	"roles": "Role", "networkpolicies": "NetworkPolicy", "horizontalpodautoscalers": "HorizontalPodAutoscaler", "poddisruptionbudgets": "PodDisruptionBudget", "things": "Thing",
 }
 
-// definition is that of the kind Thing.
+// definition is the definition of the kind Thing.
 func (c applyCase) definition() definitionCase {
 	return definitionCase{Name: "apply " + c.Name, Version: map[string]any{
 		"schema": map[string]any{"openAPIV3Schema": c.Schema}, "subresources": map[string]any{"status": map[string]any{}}}}

@@ -11,7 +11,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 )
 
-// TestContract runs on the real server what package stage/memory runs on itself.
+// TestContract runs the scenarios of package contract on the real server.
 func TestContract(t *testing.T) {
 	cluster := newCluster(t)
 	define(t, cluster, contract.Definitions)

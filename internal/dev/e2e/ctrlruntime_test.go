@@ -62,7 +62,7 @@ func (m requestCounter) add(resource string, n int) {
 	m.most[resource] = max(m.most[resource], m.open[resource])
 }
 
-// A closing body tells when it is closed.
+// A closing body reports its close.
 type closing struct {
 	io.ReadCloser
 	closed func()
@@ -73,7 +73,7 @@ func (c closing) Close() error {
 	return c.ReadCloser.Close()
 }
 
-// newManager returns a manager that serves nothing, and a meter of it.
+// newManager returns a manager that serves nothing, and a meter of its requests.
 func newManager(t *testing.T, config *rest.Config, o manager.Options) (manager.Manager, requestCounter) {
 	t.Helper()
 	m := requestCounter{mu: &sync.Mutex{}, open: map[string]int{}, most: map[string]int{}}
@@ -129,7 +129,7 @@ func (l *playedCounts) all() (n int) {
 	return n
 }
 
-// requireOnce holds that nothing was done twice.
+// requireOnce checks that nothing was done twice.
 func (l *playedCounts) requireOnce(t *testing.T) {
 	t.Helper()
 	l.mu.Lock()
@@ -150,8 +150,8 @@ func createPods(t *testing.T, cluster *kube.Cluster, namespace string, n int, la
 	return refs
 }
 
-// TestManagerPlays plays Nodes, Pods and a kind that nobody has types for, which comes late, by the
-// cache of a manager, and waits for them by the same cache.
+// TestManagerPlays plays Nodes, Pods and a kind without Go types, which is defined late, through
+// the cache of a manager, and waits for them through the same cache.
 func TestManagerPlays(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)
@@ -215,8 +215,8 @@ func get(t *testing.T, cluster *kube.Cluster, kind schema.GroupVersionKind, name
 	return obj
 }
 
-// TestManagersHandOver has two managers of which one leads and plays, until it stops and gives up
-// its Lease: then the other does, long before that ends.
+// TestManagersHandOver has two managers. One leads and plays, until it stops and gives up its
+// Lease. Then the other one plays, long before the Lease ends.
 func TestManagersHandOver(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)
@@ -262,8 +262,8 @@ func TestManagersHandOver(t *testing.T) {
 	require.Equal(t, map[string]int{"next pod-ready 2": 1}, lives[1-first].played, "what the first has done is not done again")
 }
 
-// TestReconcilerInAController plays Pods in a reconcile loop, once by reads of the server and once
-// by those of the cache, which are often stale after writes.
+// TestReconcilerInAController plays Pods in a reconcile loop, once with reads of the server and
+// once with reads of the cache, which are often stale after writes.
 func TestReconcilerInAController(t *testing.T) {
 	t.Parallel()
 	for _, namespace := range []string{"reconcile-live", "reconcile-cached"} {
@@ -307,8 +307,8 @@ func TestReconcilerInAController(t *testing.T) {
 	}
 }
 
-// TestManagerMayNotRead waits by the cache of a manager for an object that its user may not read,
-// until the user may: the cache itself would say nothing.
+// TestManagerMayNotRead waits through the cache of a manager for an object that its user must not
+// read, until the user may read it. The cache itself would report nothing.
 func TestManagerMayNotRead(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)

@@ -36,7 +36,7 @@ func (c definitionCase) group() string {
 	return strings.ReplaceAll(c.Name, " ", "-") + ".definitions.example.com"
 }
 
-// definition is the definition of a case; none if it has no version.
+// definition is the definition of a case; nil if the case has no version.
 func (c definitionCase) definition(t *testing.T) httpRequest {
 	v1 := map[string]any{"name": "v1", "served": true, "storage": true}
 	maps.Copy(v1, c.Version)

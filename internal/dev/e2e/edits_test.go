@@ -12,10 +12,10 @@ import (
 // An edit changes one field of an object.
 type edit struct {
 	path  []any // names of fields and indices of lists
-	value any   // what stands there afterwards: a value, missing or twice
+	value any   // the new content: a value, missing or twice
 }
 
-// What an edit makes of a field, beside a value.
+// What an edit makes of a field, in addition to a value.
 type (
 	missing struct{}
 	twice   struct{} // a list has its first element once more, at its end
@@ -76,8 +76,8 @@ func edited(v any, path []any, value any) any {
 	}
 }
 
-// editsOf are edits of all fields of an object but its metadata: a field is missing, or has other
-// values, which of returns; an element of a list is there twice.
+// editsOf returns edits of all fields of an object except its metadata. An edit removes a field,
+// gives it another value, as of returns, or repeats an element of a list.
 func editsOf(obj map[string]any, of func(any) []any) (all []edit) {
 	var walk func(v any, path []any)
 	walk = func(v any, path []any) {
@@ -118,7 +118,7 @@ func wrongValues(v any) []any {
 	return nil
 }
 
-// otherValues are values that are often right, too.
+// otherValues are values that are often right as well.
 func otherValues(v any) []any {
 	switch v := v.(type) {
 	case string:

@@ -20,8 +20,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
-// extended are Stages with extensions. Without those, "soon" has a delay of an hour and "late" has
-// none; with them it is the other way round.
+// extended are Stages with extensions. Without the extensions, "soon" has a delay of an hour and
+// "late" has no delay; with them it is the other way round.
 const extended = `
 apiVersion: kwok.x-k8s.io/v1alpha1
 kind: Stage
@@ -58,9 +58,9 @@ spec:
   next: {statusTemplate: 'phase: Succeeded'}
 `
 
-// TestExtensionsOfTheCluster holds what EXTENSIONS.md says of Stages in a cluster: the server keeps
-// the annotations, kwok plays the Stages without them, stages.Play refuses them and tells why, and
-// plays them where the option allows it.
+// TestExtensionsOfTheCluster checks what EXTENSIONS.md says about Stages in a cluster. The server
+// keeps the annotations, and kwok plays the Stages without them. stages.Play refuses them with a
+// reason, and plays them if the option allows it.
 func TestExtensionsOfTheCluster(t *testing.T) {
 	assets, err := controlplane.Assets("../kubebin", io.Discard)
 	require.NoError(t, err)

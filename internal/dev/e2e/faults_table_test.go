@@ -92,7 +92,7 @@ func TestAYoungServer(t *testing.T) {
 	tr := newFaultTest(t, p, "young", 1000)
 	tr.players = []*playerProcess{startPlayer(t, tr.playerConfig())}
 	tr.before = []playerReport{tr.players[0].report(t)}
-	tr.before[0].Heap += 4 << 20 // has seen nothing yet
+	tr.before[0].Heap += 4 << 20 // no state seen yet
 	tr.before[0].Goroutines += 10
 	tr.began = time.Now()
 	tr.play(t, func() {})
@@ -104,7 +104,7 @@ func TestPlayersThatCrash(t *testing.T) {
 	tr := newFaultTest(t, plane, "player-crash", 200)
 	p := startPlayer(t, tr.playerConfig())
 	tr.begin(t, p)
-	tr.players = nil // the last one has nothing to be compared with
+	tr.players = nil // the last one is compared with nothing
 	moments := rand.New(rand.NewPCG(3, 4))
 	tr.play(t, func() {
 		for range 5 {
@@ -115,7 +115,7 @@ func TestPlayersThatCrash(t *testing.T) {
 	})
 }
 
-// TestReplicasThatCrash lets two and three players share the Nodes, and kills one.
+// TestReplicasThatCrash has two and three players that share the Nodes, and kills one.
 func TestReplicasThatCrash(t *testing.T) {
 	t.Parallel()
 	for n := 2; n <= 3; n++ {

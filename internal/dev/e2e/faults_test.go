@@ -22,7 +22,7 @@ import (
 // and must be gone; and the players must be in the same state as before.
 type faultTest struct {
 	plane     *controlplane.Plane
-	cluster   *kube.Cluster // a connection without faults, other than those of the server
+	cluster   *kube.Cluster // a connection whose only faults are those of the server
 	namespace string
 	pods      int
 	nodes     int // that there are
@@ -31,7 +31,7 @@ type faultTest struct {
 	began     time.Time
 }
 
-// faultTimeout is how long a test may take: faults take time, and the machine may be busy.
+// faultTimeout is the longest time of a test: faults take time, and the machine can be busy.
 const faultTimeout = 4 * time.Minute
 
 // writesPerPod is the creation and the two transitions after which a Pod runs.
@@ -46,7 +46,7 @@ func newFaultTest(t *testing.T, p *controlplane.Plane, namespace string, pods in
 	return &faultTest{plane: p, cluster: cluster, namespace: namespace, pods: pods}
 }
 
-// playerConfig is that of a player that plays the namespace alone and without faults.
+// playerConfig is the configuration of a player that plays the namespace alone and without faults.
 func (tr *faultTest) playerConfig() playerConfig {
 	config := tr.plane.Config()
 	return playerConfig{Host: config.Host, TLS: config.TLSClientConfig, Namespace: tr.namespace}

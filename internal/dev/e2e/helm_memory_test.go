@@ -85,7 +85,7 @@ func helmNode() *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-a"}, Status: corev1.NodeStatus{Allocatable: room, Capacity: room}}
 }
 
-// requireHelmImage holds that a rollout is complete.
+// requireHelmImage checks that a rollout is complete.
 func requireHelmImage(t *testing.T, client kubernetes.Interface, image string) {
 	t.Helper()
 	name := types.NamespacedName{Namespace: "default", Name: "web"}

@@ -60,7 +60,7 @@ func (h helmCluster) ToRawKubeConfigLoader() clientcmd.ClientConfig {
 	return clientcmd.NewDefaultClientConfig(clientcmdapi.Config{}, overrides)
 }
 
-// defineHelmKind defines a kind whose objects nobody reports on but the test.
+// defineHelmKind defines a kind. Only the test writes the status of its objects.
 func defineHelmKind(t *testing.T, group, kind, plural string) schema.GroupVersionKind {
 	c := newCluster(t)
 	definition := &unstructured.Unstructured{Object: map[string]any{

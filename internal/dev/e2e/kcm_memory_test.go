@@ -35,8 +35,8 @@ var expectedLogs = map[string]*regexp.Regexp{
 }
 
 // TestControllersOfKubernetes runs kube-controller-manager and kube-scheduler on the server in
-// memory, with our own controllers off: roll-outs complete, and their logs have no errors but those
-// expected.
+// memory, without our own controllers. Rollouts complete, and the logs have only the expected
+// errors.
 func TestControllersOfKubernetes(t *testing.T) {
 	user := serveLab(t, labtest.Options{Nodes: -1, Start: time.Now(), OnlyControllers: true, OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodFast()}})
 	config, err := clientcmd.BuildConfigFromFlags("", user.kubeconfig)
@@ -98,7 +98,7 @@ func rollOut(t *testing.T, client kubernetes.Interface, image string) {
 	}))
 }
 
-// A loggedProgram is a process and what it writes.
+// A loggedProgram is a process and its output.
 type loggedProgram struct {
 	cmd *exec.Cmd
 	log bytes.Buffer

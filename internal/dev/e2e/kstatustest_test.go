@@ -50,7 +50,7 @@ func nameOf(obj *unstructured.Unstructured) types.NamespacedName {
 	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
-// TestMadeStatusesAreValid holds that a real server accepts what package kstatustest writes.
+// TestMadeStatusesAreValid checks that a real server accepts the statuses of package kstatustest.
 func TestMadeStatusesAreValid(t *testing.T) {
 	c := newCluster(t)
 	namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "made"}}}
@@ -68,7 +68,7 @@ func TestMadeStatusesAreValid(t *testing.T) {
 				}
 				stored, err := c.Create(t.Context(), obj, metav1.CreateOptions{})
 				require.NoError(t, err)
-				t.Cleanup(func() { // other tests must not find Nodes and volumes that are none
+				t.Cleanup(func() { // other tests must not find these Nodes and volumes
 					require.NoError(t, c.Delete(context.WithoutCancel(t.Context()), stored.GroupVersionKind(), nameOf(stored), metav1.DeleteOptions{}))
 				})
 				require.NoError(t, kstatustest.Make(stored, kstatustest.State(state), kstatustest.Options{}))

@@ -26,10 +26,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// TestKubectlScript has kubectl do the same with a control plane of its own and with a lab, both
-// with the same Stages in place of kubelets, and compares what it prints. Commands that print
-// something else are listed in testdata/kubectl/differences.txt, with the reason; a row whose command
-// prints the same is an error.
+// TestKubectlScript runs the same kubectl commands with a separate control plane and with a lab,
+// and compares what kubectl prints. Both play the same Stages instead of kubelets. Commands with a
+// different output are listed in testdata/kubectl/differences.txt, with the reason. A row whose
+// command prints the same is an error.
 func TestKubectlScript(t *testing.T) {
 	script, err := os.ReadFile("testdata/kubectl/script.txt")
 	require.NoError(t, err)
@@ -131,7 +131,7 @@ func serveLab(t *testing.T, o labtest.Options) kubectlUser {
 	return kubectlUser{plane.Program("kubectl"), file, home}
 }
 
-// run runs a line of the script, and returns what it prints, masked, and its exit code.
+// run runs a line of the script. It returns the output, masked, and the exit code.
 func (u kubectlUser) run(t *testing.T, line string) string {
 	t.Helper()
 	command := strings.TrimLeft(line, "~? ")
@@ -152,7 +152,7 @@ func (u kubectlUser) run(t *testing.T, line string) string {
 	return fmt.Sprintf("%s\nexit %d", masked(out.String(), line[0]), code)
 }
 
-// masks replace what differs from run to run.
+// masks replace texts that differ between runs.
 var masks = []struct {
 	pattern *regexp.Regexp
 	by      string

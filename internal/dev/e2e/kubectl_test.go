@@ -19,8 +19,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 )
 
-// kubectl runs kubectl and returns what it prints. Without one beside the server, the test is
-// skipped.
+// kubectl runs kubectl and returns its output. Without kubectl in the directory of the server, it
+// skips the test.
 func kubectl(t *testing.T, p *controlplane.Plane, args ...string) string {
 	t.Helper()
 	program := p.Program("kubectl")
@@ -32,11 +32,11 @@ func kubectl(t *testing.T, p *controlplane.Plane, args ...string) string {
 	return string(out)
 }
 
-// gap is what kubectl puts between columns.
+// gap is the space between kubectl's columns.
 var gap = regexp.MustCompile(` {2,}`)
 
-// table reads what kubectl prints: for each row by its name the columns that are named, in this
-// order, with single blanks between them.
+// table reads a table of kubectl. It returns the named columns of each row, by the name of the row,
+// in this order, with single blanks between them.
 func table(out string, columns ...string) map[string]string {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	place := map[string]int{}
@@ -55,7 +55,7 @@ func table(out string, columns ...string) map[string]string {
 	return rows
 }
 
-// An expectedRow is an object and what kubectl prints of it.
+// An expectedRow is an object and its row in kubectl's output.
 type expectedRow struct {
 	more string // of the manifest
 	hold string // the Stage that does not end
@@ -84,7 +84,7 @@ var podRows = map[string]expectedRow{
 	"held": {more: "spec: {containers: [{name: a, image: a}]}, metadata: {finalizers: [example.com/hold]}", want: "1/1 Terminating 0 <none>"},
 }
 
-// nodeRows are those of a Node that NodeFast and NodeChaos play: STATUS, ROLES, VERSION,
+// nodeRows are the rows of a Node that NodeFast and NodeChaos play: STATUS, ROLES, VERSION,
 // INTERNAL-IP and CONTAINER-RUNTIME.
 var nodeRows = map[string]expectedRow{
 	"plain":    {want: "Ready <none> kwok-v0.8.0 127.0.0.1 kwok-v0.8.0"},
@@ -93,8 +93,8 @@ var nodeRows = map[string]expectedRow{
 	"sick":     {more: "metadata: {labels: {node-not-ready.stage.kwok.x-k8s.io: 'true'}}", want: "NotReady <none> kwok-v0.8.0 127.0.0.1 kwok-v0.8.0"},
 }
 
-// TestKubectlShowsWhatKwokShows plays the same objects by stagecraft and by kwok, and reads what
-// kubectl shows of them.
+// TestKubectlShowsWhatKwokShows plays the same objects with stagecraft and with kwok, and compares
+// kubectl's tables.
 func TestKubectlShowsWhatKwokShows(t *testing.T) {
 	t.Parallel()
 	kwok, err := controlplane.Kwok("../kwokbin", os.Stderr)
@@ -146,7 +146,7 @@ func requireRows(t *testing.T, p *controlplane.Plane) {
 	require.Regexp(t, `Normal +Created +pod/running +Created container`, kubectl(t, p, "get", "events"))
 }
 
-// beforeDeletion is what kubectl prints of a Pod before it is deleted.
+// beforeDeletion is kubectl's row of a Pod before its deletion.
 func (l expectedRow) beforeDeletion() string {
 	return strings.ReplaceAll(l.want, "Terminating", "Running")
 }
@@ -168,7 +168,7 @@ func waitRows(t *testing.T, p *controlplane.Plane, looks map[string]expectedRow,
 	})
 }
 
-// createAs creates an object that is played quickly, but for the Stage that holds it.
+// createAs creates an object that is played quickly, except for the Stage that holds it.
 func createAs(t *testing.T, cluster *kube.Cluster, apiVersion, kind, name string, l expectedRow) {
 	t.Helper()
 	obj := decode(t, fmt.Sprintf("{apiVersion: %s, kind: %s, %s}", apiVersion, kind, l.more))[0]

@@ -64,8 +64,8 @@ func defineKubeStellar(t *testing.T, cluster *kube.Cluster) {
 	}
 }
 
-// A kubeStellar stands in for KubeStellar's controllers on a real server, and for the clusters:
-// each runs what is bound to it, unless it is said to be broken.
+// A kubeStellar replaces KubeStellar's controllers on a real server, and the clusters. Each cluster
+// runs the objects that are bound to it, unless the test breaks the cluster.
 type kubeStellar struct {
 	t          *testing.T
 	hub        *kube.Cluster
@@ -118,7 +118,7 @@ func (g *kubeStellar) list(kind schema.GroupVersionKind) (mine []unstructured.Un
 	return mine
 }
 
-// report is what a cluster says of the Deployment of a policy. It stands in a WorkStatus, too,
+// report is the report of a cluster about the Deployment of a policy. It is also in a WorkStatus,
 // whose status is written once.
 func (g *kubeStellar) report(cluster, policy string) map[string]any {
 	g.mu.Lock()
@@ -147,7 +147,7 @@ func (g *kubeStellar) report(cluster, policy string) map[string]any {
 	return status
 }
 
-// publish creates and updates what is wanted, and deletes what is not.
+// publish creates and updates the wanted objects, and deletes the others.
 func (g *kubeStellar) publish(kind schema.GroupVersionKind, wanted map[types.NamespacedName]any) {
 	old := map[types.NamespacedName]*unstructured.Unstructured{}
 	for _, item := range g.list(kind) {

@@ -35,7 +35,7 @@ var kwokWrites = map[schema.GroupVersionKind]string{
 }
 
 // TestSameResultAsKwok has kwok and stagecraft play the same Stages on the same objects, each on a
-// fresh server, and compares what comes of them.
+// fresh server, and compares the resulting objects.
 func TestSameResultAsKwok(t *testing.T) {
 	kwok, err := controlplane.Kwok("../kwokbin", os.Stderr)
 	if errors.Is(err, controlplane.ErrNoKwok) {
@@ -75,7 +75,7 @@ func playKwok(t *testing.T, plane *controlplane.Plane, program, stages string) {
 	t.Cleanup(func() { require.NoError(t, p.Stop()) })
 }
 
-// playAsKwok plays what kwok does: it manages all nodes and renews their Leases.
+// playAsKwok plays like kwok: it manages all nodes and renews their Leases.
 func playAsKwok(t *testing.T, plane *controlplane.Plane, stages string) {
 	source, err := stage.Load(stages)
 	require.NoError(t, err)
@@ -104,7 +104,7 @@ func playObjects(t *testing.T, play func(*testing.T, *controlplane.Plane)) (resu
 	t.Helper()
 	assets, err := controlplane.Assets("../kubebin", io.Discard)
 	require.NoError(t, err)
-	t.Run("life", func(t *testing.T) { // of which the player and the server end with it
+	t.Run("life", func(t *testing.T) { // the player and the server end with this subtest
 		plane, err := controlplane.Start(assets)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, plane.Stop()) })
@@ -170,7 +170,7 @@ func waitPhases(t *testing.T, cluster *kube.Cluster, want map[string]string) {
 	}
 }
 
-// waitIdle waits until nothing has happened for a while, and returns the state of everything.
+// waitIdle waits until nothing has happened for some time, and returns the state of all objects.
 func waitIdle(t *testing.T, cluster *kube.Cluster) (state string) {
 	t.Helper()
 	const quiet = time.Second
@@ -196,7 +196,7 @@ func stateOf(t *testing.T, cluster *kube.Cluster) string {
 			for _, made := range []string{"uid", "resourceVersion", "managedFields"} {
 				unstructured.RemoveNestedField(obj.Object, "metadata", made)
 			}
-			for _, ours := range []string{"holderIdentity", "acquireTime"} { // of Leases: who, and since when, which kwok does not say
+			for _, ours := range []string{"holderIdentity", "acquireTime"} { // of Leases: the holder and the time, which kwok does not set
 				unstructured.RemoveNestedField(obj.Object, "spec", ours)
 			}
 			b, err := yaml.Marshal(normalValue("", obj.Object))

@@ -24,7 +24,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// ready returns the condition Ready of a Node, nil if there is none.
+// ready returns the condition Ready of a Node, or nil.
 func ready(t *testing.T, cluster *kube.Cluster, node string) map[string]any {
 	t.Helper()
 	return conditionOf(t, cluster, node, "Ready")
@@ -195,7 +195,7 @@ func TestCustomResources(t *testing.T) {
 	require.Contains(t, kubectl(t, plane, "get", "events", "-n", "rockets"), "rocket/a")
 }
 
-// TestPodsGoWithinTheirGrace deletes Pods of PodGeneral: each goes at a moment of its own between
+// TestPodsGoWithinTheirGrace deletes Pods of PodGeneral: each goes at a different moment, between
 // one second and the end of its grace.
 func TestPodsGoWithinTheirGrace(t *testing.T) {
 	t.Parallel()
@@ -237,9 +237,9 @@ func TestPodsGoWithinTheirGrace(t *testing.T) {
 	require.Greater(t, slices.Max(moments)-slices.Min(moments), 3*time.Second)
 }
 
-// TestWorkloads has the real controllers and scheduler, and presets in place of kubelet and
-// provisioner: a StatefulSet with volumes scales up and down, a DaemonSet covers the Nodes, a Job
-// completes, and all of it goes with its namespace.
+// TestWorkloads has the real controllers and scheduler, and presets that replace kubelet and
+// provisioner. A StatefulSet with volumes scales up and down, a DaemonSet covers the Nodes, a Job
+// completes, and all objects are deleted with their namespace.
 func TestWorkloads(t *testing.T) {
 	t.Parallel()
 	p := ownPlane(t)
@@ -286,7 +286,7 @@ func TestWorkloads(t *testing.T) {
 	})
 }
 
-// workloads are those of the namespace work.
+// workloads are the workloads of the namespace work.
 type workloads struct{ plane *controlplane.Plane }
 
 // waitColumn waits until kubectl prints the wanted values of a column of a resource.

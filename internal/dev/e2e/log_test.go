@@ -21,7 +21,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// TestLogOfARealCluster holds that a run on a real server has a log of the same format as a
+// TestLogOfARealCluster checks that a run on a real server has a log of the same format as a
 // simulation, for the same metrics.
 func TestLogOfARealCluster(t *testing.T) {
 	cluster := newCluster(t)
@@ -70,7 +70,7 @@ func TestLogOfARealCluster(t *testing.T) {
 	require.Equal(t, log, read)
 }
 
-// observe tells a recorder of a kind until ctx ends. A server may end a watch at any time.
+// observe makes a recorder observe a kind until ctx ends. A server can end a watch at any time.
 func observe(ctx context.Context, cluster *kube.Cluster, kind schema.GroupVersionKind, r *simlog.Recorder) error {
 	for ctx.Err() == nil {
 		list, err := cluster.List(ctx, kind, "log", metav1.ListOptions{})

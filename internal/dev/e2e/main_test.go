@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	log.SetLogger(logr.Discard()) // what envtest says
+	log.SetLogger(logr.Discard()) // the output of envtest
 	os.Exit(run(m))
 }
 
@@ -55,7 +55,7 @@ func run(m *testing.M) int {
 	return code
 }
 
-// parallelTests lets tests run in parallel on a small machine too, because they wait most of the
+// parallelTests lets tests also run in parallel on a small machine, because they wait most of the
 // time.
 func parallelTests() error {
 	flag.Parse()

@@ -74,8 +74,8 @@ func (c mutatingCase) setUp(t *testing.T, config *rest.Config) {
 	}
 }
 
-// TestMutatingPolicies sends MutatingAdmissionPolicies, and what they are about, to a kube-apiserver and
-// to the server in memory, and compares the answers.
+// TestMutatingPolicies sends MutatingAdmissionPolicies, and objects that they change, to a
+// kube-apiserver and to the server in memory, and compares the answers.
 func TestMutatingPolicies(t *testing.T) {
 	var cases []mutatingCase
 	data, err := os.ReadFile("testdata/mutating.yaml")

@@ -24,7 +24,7 @@ import (
 
 var leaseKind = schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}
 
-// leaseOf returns the Lease of a Node, nil if there is none.
+// leaseOf returns the Lease of a Node, or nil.
 func leaseOf(t *testing.T, cluster *kube.Cluster, node string) *unstructured.Unstructured {
 	t.Helper()
 	obj, err := cluster.Get(t.Context(), leaseKind, types.NamespacedName{Namespace: "kube-node-lease", Name: node})
@@ -55,8 +55,8 @@ func manage(t *testing.T, cluster *kube.Cluster, o nodes.Options) *nodes.LeaseHo
 	return holder
 }
 
-// TestNodesAreManagedByPolicy has Nodes of ours and of somebody else's, of a holder that lives and
-// then dies, and one that vanishes under its Pods.
+// TestNodesAreManagedByPolicy has our Nodes, Nodes of another program, Nodes of a holder that lives
+// and then dies, and a Node that vanishes under its Pods.
 func TestNodesAreManagedByPolicy(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: policy}}")
@@ -111,9 +111,9 @@ func TestNodesAreManagedByPolicy(t *testing.T) {
 	}
 }
 
-// BenchmarkNodeLeases measures what a renewal costs this process: 1,000 Nodes with a duration of 4
-// s are as many renewals as 10,000 Nodes with the default of 40 s. What the server takes is not
-// counted.
+// BenchmarkNodeLeases measures the cost of a renewal in this process. 1,000 Nodes with a duration
+// of 4 s have as many renewals as 10,000 Nodes with the default of 40 s. The cost of the server is
+// not counted.
 func BenchmarkNodeLeases(b *testing.B) {
 	const count, duration = 1000, 4 * time.Second
 	cluster := newCluster(b)
@@ -154,7 +154,7 @@ func (c *counting) Update(ctx context.Context, obj *unstructured.Unstructured, o
 	return c.Cluster.Update(ctx, obj, o, subresources...)
 }
 
-// cpu is what this process has used.
+// cpu is the CPU time of this process.
 func cpu(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))

@@ -23,7 +23,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// ownedManifests are what a user creates. Their controllers create all else.
+// ownedManifests are the objects that a user creates. Their controllers create all others.
 const ownedManifests = `
 {apiVersion: v1, kind: Service, metadata: {name: all, labels: {of: user}}, spec: {selector: {app: a}, ports: [{port: 80}]}}
 ---
@@ -46,7 +46,8 @@ const ownedManifests = `
 {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b}, spec: {minAvailable: 1, selector: {matchLabels: {app: a}}}}
 `
 
-// ownedResources are what is compared, and what there is when the controllers are done.
+// ownedResources are the compared resources, and the number of objects when the controllers have
+// finished.
 var ownedResources = map[schema.GroupVersionResource]int{
 	{Version: "v1", Resource: "pods"}:                                      6,
 	{Version: "v1", Resource: "services"}:                                  2,
@@ -63,10 +64,11 @@ var ownedResources = map[schema.GroupVersionResource]int{
 	{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"}: 2,
 }
 
-// TestFieldsOfControllers compares the managedFields of kube-controller-manager, of what it creates and
-// of what it writes a status of, with those of our own controllers behind the server in memory. The lab's
-// scheduler is no part of it: it patches spec.nodeName, and owns it; that of a Binding is owned by nobody.
-// Nor are trigger times: theirs are in whole seconds, and go with a sync in the same second.
+// TestFieldsOfControllers compares the managedFields of kube-controller-manager with those of our
+// own controllers behind the server in memory: of the objects that it creates, and of the statuses
+// that it writes. It leaves out the lab's scheduler, which patches spec.nodeName and owns it; after
+// a Binding this field has no owner. It leaves out trigger times: those of Kubernetes are in whole
+// seconds, and vanish with a sync in the same second.
 func TestFieldsOfControllers(t *testing.T) {
 	const namespace = "fields-of-controllers"
 	real := ownPlane(t)
@@ -120,7 +122,7 @@ func ownersOf(t *testing.T, config *rest.Config, namespace string) map[string]st
 	return found
 }
 
-// nameOfOwned is a name without what is generated.
+// nameOfOwned is a name without its generated part.
 func nameOfOwned(u *unstructured.Unstructured) string {
 	owners := u.GetOwnerReferences()
 	if len(owners) == 0 {
@@ -132,7 +134,7 @@ func nameOfOwned(u *unstructured.Unstructured) string {
 
 var uidInKey = regexp.MustCompile(`k:\{\\"uid\\":\\"[^}]*\}`)
 
-// ownersText is what kube-controller-manager owns of an object.
+// ownersText lists the fields of an object that kube-controller-manager owns.
 func ownersText(t *testing.T, u *unstructured.Unstructured) string {
 	var lines []string
 	for _, e := range u.GetManagedFields() {

@@ -26,11 +26,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// playerEnv is set if this test binary runs as a player: in a process of its own, which can be
+// playerEnv is set if this test binary runs as a player: in a separate process, which can be
 // killed, and whose memory nothing else uses.
 const playerEnv = "STAGECRAFT_E2E_PLAYER"
 
-// A playerConfig says what a player process plays.
+// A playerConfig is the configuration of a player process.
 type playerConfig struct {
 	Host      string
 	TLS       rest.TLSClientConfig
@@ -54,7 +54,7 @@ type playerReport struct {
 	Stats      player.Stats
 }
 
-// A playerLog records what a player process does.
+// A playerLog has the records of a player process.
 type playerLog struct {
 	requests atomic.Int64
 
@@ -98,7 +98,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 func (l *playerLog) write(w io.Writer, stats player.Stats) error {
 	runtime.GC()
-	runtime.GC() // what finalizers let go
+	runtime.GC() // frees objects whose finalizers have run
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	l.mu.Lock()
@@ -204,7 +204,7 @@ func startPlayer(t *testing.T, r playerConfig, env ...string) *playerProcess {
 	return p
 }
 
-// kill kills the process, as a crash would. It may be called twice.
+// kill kills the process, as a crash would. It can be called twice.
 func (p *playerProcess) kill() {
 	_ = p.cmd.Process.Kill()
 	_ = p.cmd.Wait()

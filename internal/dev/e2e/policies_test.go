@@ -34,9 +34,8 @@ const policiesPath = "/apis/admissionregistration.k8s.io/v1/validatingadmissionp
 
 func (c policyCase) id() string { return strings.ReplaceAll(c.Name, " ", "-") }
 
-// objects are the requests that create the policies and bindings of a case. What a policy does not
-// say is that it is about ConfigMaps; what a binding does not say is that it is about the namespace
-// of the case.
+// objects are the requests that create the policies and bindings of a case. A policy without rules
+// is about ConfigMaps. A binding without a selector is about the namespace of the case.
 func (c policyCase) objects(t *testing.T) (all []httpRequest) {
 	add := func(path, kind, name string, spec map[string]any) {
 		body := map[string]any{"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec}
@@ -66,7 +65,7 @@ func (c policyCase) objects(t *testing.T) (all []httpRequest) {
 	return all
 }
 
-// request is a request of a case. Paths without a leading slash are those of ConfigMaps.
+// request is a request of a case. A path without a leading slash is that of a ConfigMap.
 func (c policyCase) request(t *testing.T, r policyRequest) httpRequest {
 	path := strings.ReplaceAll(r.Path, "NS", "policies-"+c.id())
 	if !strings.HasPrefix(path, "/") {
@@ -122,7 +121,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// prepare creates the namespace of a case and its objects, and deletes those that other cases meet.
+// prepare creates the namespace of a case and its objects, and deletes objects that would affect
+// other cases.
 func (c policyCase) prepare(t *testing.T, config *rest.Config) {
 	send(t, config, httpRequest{Method: http.MethodPost, Path: "/api/v1/namespaces", Body: `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"policies-` + c.id() + `","labels":{"team":"blue"}}}`})
 	for _, r := range c.Before {

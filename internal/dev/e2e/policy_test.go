@@ -16,8 +16,7 @@ import (
 )
 
 // TestPolicyDefinition installs the CustomResourceDefinition of StagedBindingPolicy as it is
-// embedded. That it is established says that the server accepts its schema and the cost of its
-// rules.
+// embedded. If it becomes established, the server accepts its schema and the cost of its rules.
 func TestPolicyDefinition(t *testing.T) {
 	cluster := newCluster(t)
 	define(t, cluster, v1alpha1.CRD())
@@ -46,10 +45,10 @@ func policyText(name, spec string) string {
 	return "{apiVersion: community.kubestellar.io/v1alpha1, kind: StagedBindingPolicy, metadata: {name: " + name + "}, spec: " + spec + "}"
 }
 
-// policies are accepted or refused by the server; fault is a part of what it says.
+// policies are accepted or refused by the server; fault is a part of its message.
 var policies = []struct {
 	name, object, spec, fault string
-	lenient                   bool // the library takes what the server refuses
+	lenient                   bool // the library accepts a policy that the server refuses
 }{
 	{name: "the smallest", spec: "{stages: [{name: a}]}"},
 	{name: "of the document", spec: `{downsync: [{apiGroup: apps, resources: [deployments], objectSelectors: [{matchLabels: {app: nginx}}], statusCollectors: [agg]}],
@@ -93,8 +92,8 @@ var policies = []struct {
 	{name: "a condition that is no text", spec: "{stages: [{name: a, condition: 1}]}", fault: "condition"},
 }
 
-// TestPolicyStatus holds that the status is a subresource, and that what the library writes into it
-// fits the schema.
+// TestPolicyStatus checks that the status is a subresource, and that the statuses that the library
+// writes fit the schema.
 func TestPolicyStatus(t *testing.T) {
 	cluster := newCluster(t)
 	define(t, cluster, strings.ReplaceAll(v1alpha1.CRD(), "community.kubestellar.io", "status.kubestellar.io"))

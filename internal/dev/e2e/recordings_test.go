@@ -32,7 +32,7 @@ var (
 // recordings is where they are kept: package stage/lab/controllers is compared with them.
 const recordings = "../../../stage/lab/controllers/testdata/recordings"
 
-// TestRecordings plays every script on the real controllers and compares what they write with the
+// TestRecordings plays every script on the real controllers and compares their writes with the
 // recording.
 func TestRecordings(t *testing.T) {
 	if !*record && !*replay {
@@ -55,7 +55,7 @@ func TestRecordings(t *testing.T) {
 	})
 }
 
-// play plays one script in a namespace of its own.
+// play plays one script in its own namespace.
 func play(t *testing.T, cluster *kube.Cluster, name, file string) recording.Script {
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)

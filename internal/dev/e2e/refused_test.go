@@ -28,9 +28,10 @@ var (
 	bounds   = flag.Bool("bounds", false, "write testdata/refused")
 )
 
-// answerTo returns what a server says to a write, "" if it takes it. The causes are sorted, and each
-// is named once: a kube-apiserver says the faults of metadata up to four times at an update. Only the
-// first line of a cause is kept: that of a Pod goes on with a comparison of Go values.
+// answerTo returns the answer of a server to a write, or "" if the server accepts it. The causes
+// are sorted, and each is named once: a kube-apiserver repeats faults of metadata up to four times
+// at an update. Only the first line of a cause is kept: the cause of a Pod continues with a
+// comparison of Go values.
 func answerTo(t *testing.T, err error) string {
 	var status apierrors.APIStatus
 	switch {
@@ -68,7 +69,7 @@ func withoutValues(s string) string {
 // A tally counts the answers to writes of one kind.
 type tally struct{ cases, alike, otherwise, theirs, ours int }
 
-// answers are what two servers say to the same writes.
+// answers are the answers of two servers to the same writes.
 type answers struct {
 	kinds       map[string]*tally
 	differences strings.Builder
@@ -105,8 +106,8 @@ func (a *answers) add(of fmt.Stringer, obj *unstructured.Unstructured, want, got
 	}
 }
 
-// hold logs the table, and compares it with that in testdata/refused, of which each number is a
-// bound. At most some objects may be refused by ours alone.
+// hold logs the table, and compares it with the table in testdata/refused, whose numbers are
+// bounds. At most onlyOurs objects may be refused by our server alone.
 func (a *answers) hold(t *testing.T, name string, least, onlyOurs int) {
 	var table bytes.Buffer
 	var sum tally
@@ -179,8 +180,8 @@ func refusedServers(t *testing.T, prefix string) (theirs, ours *kube.Cluster, ob
 	return theirs, ours, objects
 }
 
-// TestRefusedObjects creates objects with one fault on a kube-apiserver and on the server in memory,
-// and compares what they say.
+// TestRefusedObjects creates objects with one fault on a kube-apiserver and on the server in
+// memory, and compares the answers.
 func TestRefusedObjects(t *testing.T) {
 	theirs, ours, objects := refusedServers(t, "refused")
 	all, met := &answers{kinds: map[string]*tally{}}, map[string]bool{}
@@ -200,7 +201,7 @@ func TestRefusedObjects(t *testing.T) {
 }
 
 // TestRefusedUpdates changes one field of stored objects on a kube-apiserver and on the server in
-// memory, and compares what they say.
+// memory, and compares the answers.
 func TestRefusedUpdates(t *testing.T) {
 	theirs, ours, objects := refusedServers(t, "changed")
 	all, met := &answers{kinds: map[string]*tally{}}, map[string]bool{}

@@ -54,8 +54,8 @@ func (y *relay) resume() {
 	close(y.open)
 }
 
-// dropConnections makes existing connections lose their data for ever, as after the replacement of
-// a router.
+// dropConnections makes existing connections lose their data forever, as after the replacement of a
+// router.
 func (y *relay) dropConnections() {
 	y.mu.Lock()
 	defer y.mu.Unlock()

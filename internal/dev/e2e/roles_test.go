@@ -33,7 +33,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// A serviceAccount is a user with the roles of some files, and what it asked the server for.
+// A serviceAccount is a user with the roles of some files, and its requests to the server.
 type serviceAccount struct {
 	name    string
 	config  *rest.Config
@@ -72,7 +72,7 @@ func newServiceAccount(t *testing.T, name string, files ...string) *serviceAccou
 	return s
 }
 
-// bind creates a role, if it is not there, and its binding.
+// bind creates a role, if it does not exist, and its binding.
 func (s *serviceAccount) bind(t *testing.T, admin *kube.Cluster, role *unstructured.Unstructured) {
 	t.Helper()
 	s.grant(role)
@@ -165,9 +165,10 @@ func verbOf(r *http.Request, all bool) string {
 	return "get"
 }
 
-// TestLeastRoles runs each package with the role that its manifest gives, and nothing else. All that
-// is granted is used, but for get, which the player asks for after a conflict, create of what it
-// applies, which the server checks without such a request, and what only repetitions need.
+// TestLeastRoles runs each package with the role of its manifest, and nothing else. Everything that
+// a role grants is used, with three exceptions. The player uses get only after a conflict. The
+// server checks create for the objects that the player applies, without such a request. Some verbs
+// are only for repeated requests.
 func TestLeastRoles(t *testing.T) {
 	admin := newCluster(t)
 	create(t, admin, "{apiVersion: v1, kind: Namespace, metadata: {name: roles}}")
@@ -261,8 +262,9 @@ func shareAsOne(t *testing.T, cluster, admin *kube.Cluster) {
 	stop()
 }
 
-// TestStagesOfTheClusterDoWhatIsAllowed has a Stage that would make its author an administrator, and
-// one that acts as another user, which is allowed: over the wire, with the least roles.
+// TestStagesOfTheClusterDoWhatIsAllowed has a Stage that would make its author an administrator,
+// and a Stage that acts as another user, which is allowed. Both go over the wire, with the least
+// roles.
 func TestStagesOfTheClusterDoWhatIsAllowed(t *testing.T) {
 	admin := newCluster(t)
 	install(t, admin)

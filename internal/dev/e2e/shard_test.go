@@ -61,7 +61,7 @@ func (c *breakableConnection) breakAll() {
 type replica struct {
 	member     *shard.Member
 	connection *breakableConnection
-	leave      func() // leaves the group, as its user would; it may be called twice
+	leave      func() // leaves the group, as its user would; it can be called twice
 }
 
 // crash ends a replica without leaving the group.

@@ -147,7 +147,7 @@ func (g *kubeStellar) events(policy string) (events []string) {
 
 // TestStagedRollouts moves two workloads over three stages of clusters on a real server. One
 // succeeds, across a restart of the player, which then reads the hub through the cache of a
-// manager. The other one fails in one cluster until that is repaired.
+// manager. The other one fails in one cluster until the cluster is repaired.
 func TestStagedRollouts(t *testing.T) {
 	t.Parallel()
 	hub := newCluster(t)

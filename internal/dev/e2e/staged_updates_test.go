@@ -45,7 +45,7 @@ func (g *kubeStellar) patch(policy, body string) {
 	require.NoError(g.t, err)
 }
 
-// TestStagedUpdates rolls a new image out on a real server: what is not being updated has
+// TestStagedUpdates rolls a new image out on a real server: objects that are not being updated have
 // createOnly.
 func TestStagedUpdates(t *testing.T) {
 	t.Parallel()

@@ -65,7 +65,7 @@ func accepted(t *testing.T, cluster *kube.Cluster, name string) string {
 }
 
 // TestStagesOfTheCluster creates, breaks, repairs and deletes Stages on the real server while a Pod
-// waits for what they make of it.
+// waits for their effects.
 func TestStagesOfTheCluster(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: stages}}")
@@ -77,7 +77,7 @@ func TestStagesOfTheCluster(t *testing.T) {
 		cancel()
 		require.ErrorIs(t, <-done, context.Canceled)
 	}()
-	install(t, cluster) // nobody waits for it
+	install(t, cluster) // the test does not wait for it
 
 	is := func(want string) func() bool { return func() bool { return phase(t, cluster, "stages", "a") == want } }
 	const delay = 5 * time.Second
@@ -100,8 +100,8 @@ func TestStagesOfTheCluster(t *testing.T) {
 	eventually(t, "a Stage that comes later is played at once", is("Succeeded"))
 }
 
-// TestDefinitionOfStages holds that the server takes the Stages of the presets, and refuses what
-// its schema can tell.
+// TestDefinitionOfStages checks that the server accepts the Stages of the presets, and refuses
+// Stages that violate its schema.
 func TestDefinitionOfStages(t *testing.T) {
 	cluster := newCluster(t)
 	install(t, cluster)

@@ -61,7 +61,7 @@ func newMemoryServer(t *testing.T) *kube.Cluster {
 }
 
 // TestStoredObjects creates objects of each built-in kind on a kube-apiserver and on the server in
-// memory, and compares what is stored.
+// memory, and compares the stored objects.
 func TestStoredObjects(t *testing.T) {
 	theirs, ours := newCluster(t), newMemoryServer(t)
 	isNamespaced := map[string]bool{}
@@ -101,7 +101,8 @@ func TestStoredObjects(t *testing.T) {
 	}
 }
 
-// copyClasses gives a cluster the classes of another, which are defaults of what is created.
+// copyClasses gives a cluster the classes of another cluster, whose values are defaults of new
+// objects.
 func copyClasses(t *testing.T, from, to *kube.Cluster) {
 	for _, kind := range []schema.GroupVersionKind{{Group: "storage.k8s.io", Version: "v1", Kind: "StorageClass"}, {Group: "networking.k8s.io", Version: "v1", Kind: "IngressClass"}} {
 		list, err := from.List(t.Context(), kind, "", metav1.ListOptions{})
@@ -128,7 +129,7 @@ var (
 	times     = regexp.MustCompile(`"(lastPhaseTransitionTime|lastTransitionTime)":"[^"]*"`)
 )
 
-// maskedObject returns an object without what differs from server to server.
+// maskedObject returns an object without the fields that differ between servers.
 func maskedObject(t *testing.T, obj *unstructured.Unstructured) any {
 	obj = obj.DeepCopy()
 	uid := string(obj.GetUID())

@@ -54,7 +54,7 @@ func TestSweepAsAnIndexedJob(t *testing.T) {
 	require.ElementsMatch(t, []string{"0", "1", "2", "3"}, parts)
 }
 
-// names returns those of a list of objects.
+// names returns the names of a list of objects.
 func names(list any) (all []string) {
 	for _, v := range list.([]any) {
 		all = append(all, v.(map[string]any)["name"].(string))

@@ -133,8 +133,8 @@ func inParallel(n int, do func(i int)) {
 	all.Wait()
 }
 
-// TestBusyServersLoseNothing plays Pods while they come and go as fast as the server takes them,
-// which closes watches that do not keep up: each is patched once and deleted once.
+// TestBusyServersLoseNothing plays Pods that come and go as fast as the server accepts them. The
+// server closes watches that do not keep up. Each Pod is patched once and deleted once.
 func TestBusyServersLoseNothing(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: busy}}")
@@ -176,8 +176,8 @@ func TestListsComeInPages(t *testing.T) {
 	require.EqualValues(t, n, w.patches.Load())
 }
 
-// TestBookmarksMoveTheVersionOn asks for what the Player asks for, and ends the watch early: a
-// server sends a bookmark before it ends one.
+// TestBookmarksMoveTheVersionOn sends the watch of the Player, and ends it early: a server sends a
+// bookmark before it ends a watch.
 func TestBookmarksMoveTheVersionOn(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)
@@ -280,8 +280,8 @@ func TestStrategicMergePatchesOfCustomResources(t *testing.T) {
 	require.ErrorContains(t, err, "Kind=Gadget takes no strategic merge patch")
 }
 
-// TestImpersonation patches as a user who may, and as one who may not: that is told, and others go
-// on.
+// TestImpersonation patches as a user who has the permission, and as a user without it. The refusal
+// is reported, and other objects continue.
 func TestImpersonation(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: users}}")
@@ -306,8 +306,8 @@ func TestImpersonation(t *testing.T) {
 	require.Zero(t, countMarked(t, cluster, secretKind, "users"))
 }
 
-// TestEventsAreCounted holds that what a Stage says again and again is one Event, and that kubectl
-// shows it.
+// TestEventsAreCounted checks that the repeated Event of a Stage is one Event with a count, and
+// that kubectl shows it.
 func TestEventsAreCounted(t *testing.T) {
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: events}}")
@@ -340,7 +340,7 @@ spec:
 	}
 }
 
-// TestLeanObjectsArePatchedAsWhole holds that what players do not see of an object stays.
+// TestLeanObjectsArePatchedAsWhole checks that fields that players do not see stay in the object.
 func TestLeanObjectsArePatchedAsWhole(t *testing.T) {
 	cluster := newCluster(t)
 	const applied = "kubectl.kubernetes.io/last-applied-configuration"

@@ -23,7 +23,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
-// A waitResult is a wait in progress, and what it has reported.
+// A waitResult is a wait in progress, and its reports.
 type waitResult struct {
 	t      *testing.T
 	done   chan error
@@ -93,8 +93,8 @@ func clients(t *testing.T, config *rest.Config) map[string]transport.Lister {
 	}
 }
 
-// TestWaitForWorkloads waits for what real controllers make of Pods that Stages play: through every
-// client.
+// TestWaitForWorkloads waits for workloads of the real controllers, whose Pods are played by
+// Stages, through every client.
 func TestWaitForWorkloads(t *testing.T) {
 	cluster := newCluster(t)
 	startControllers(t, plane)
@@ -162,8 +162,9 @@ func TestWaitForAKindThatComesLate(t *testing.T) {
 	}
 }
 
-// TestWaitAmongForbiddenKinds waits as a user who may read only some kinds: the others are Unknown,
-// and say so; what may be read goes on. Once the user may read them all, the wait ends.
+// TestWaitAmongForbiddenKinds waits as a user who may read only some kinds. Objects of the other
+// kinds are Unknown, with the reason; the wait continues for the readable ones. Once the user may
+// read all kinds, the wait ends.
 func TestWaitAmongForbiddenKinds(t *testing.T) {
 	t.Parallel()
 	config := plane.Config()
@@ -198,8 +199,8 @@ func allow(t *testing.T, cluster *kube.Cluster, namespace, user, resource string
 		subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[3]s}]}`, resource, namespace, user))
 }
 
-// TestWaitOverRecreation waits for an object to be gone while another takes its name, and for a new
-// one to be there.
+// TestWaitOverRecreation waits for an object to be gone while another object takes its name, and
+// for a new object to exist.
 func TestWaitOverRecreation(t *testing.T) {
 	t.Parallel()
 	for name, c := range clients(t, plane.Config()) {
@@ -230,8 +231,8 @@ func TestWaitOverRecreation(t *testing.T) {
 	}
 }
 
-// TestWaitOverACutWatch cuts the connection while an object comes to be what is waited for: the
-// wait goes on when it is back.
+// TestWaitOverACutWatch cuts the connection while an object reaches the wanted state. The wait
+// continues when the connection is back.
 func TestWaitOverACutWatch(t *testing.T) {
 	t.Parallel()
 	config, line := plane.Config(), (*breakableConnection)(nil)

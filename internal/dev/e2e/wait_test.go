@@ -18,11 +18,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 )
 
-// timeout is how long the control plane may take for anything. The machine may be busy, with
+// timeout is how long the control plane may take for anything. The machine can be busy, with
 // several control planes for the tests of faults.
 const timeout = 3 * time.Minute
 
-// eventually waits until f returns true, because of what other processes do.
+// eventually waits until f returns true after actions of other processes.
 func eventually(t testing.TB, what string, f func() bool) {
 	t.Helper()
 	require.Eventually(t, f, timeout, 20*time.Millisecond, what)

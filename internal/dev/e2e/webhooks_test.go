@@ -24,7 +24,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// answersOfWebhooks are what webhooks do, by path.
+// answersOfWebhooks are the actions of webhooks, by path.
 var answersOfWebhooks = map[string]func(r *admissionv1.AdmissionRequest, suffix string) *admissionv1.AdmissionResponse{
 	"/allow": func(*admissionv1.AdmissionRequest, string) *admissionv1.AdmissionResponse { return allowed() },
 	"/deny": func(*admissionv1.AdmissionRequest, string) *admissionv1.AdmissionResponse {
@@ -84,7 +84,7 @@ func patch(text string) *admissionv1.AdmissionResponse {
 	return a
 }
 
-// describe refuses a request with what it has been told, unless its object has a label.
+// describe refuses a request with a description of the request, unless its object has a label.
 func describe(r *admissionv1.AdmissionRequest, _ string) *admissionv1.AdmissionResponse {
 	told := map[string]any{}
 	data, err := json.Marshal(r)
@@ -122,7 +122,7 @@ func serveWebhook(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "garbage")
 		return
 	case "/slow":
-		_, _ = io.Copy(io.Discard, r.Body) // before that nobody sees that the client has left
+		_, _ = io.Copy(io.Discard, r.Body) // before that, the server does not notice that the client has left
 		<-r.Context().Done()
 		return
 	}
@@ -218,8 +218,8 @@ const webhookThings = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomRes
  {"name":"v1","served":true,"storage":true,"subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"a":{"type":"integer"},"more":{"type":"integer"},"default":{"type":"integer","default":7}}},"status":{"type":"object","properties":{"b":{"type":"integer"}}}}}}},
  {"name":"v2","served":true,"storage":false,"subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`
 
-// TestWebhooks has the same webhooks called by a kube-apiserver and by the server in memory, and
-// compares the answers, and what the webhooks are told.
+// TestWebhooks has the same webhooks for a kube-apiserver and for the server in memory. It compares
+// the answers, and the requests that the webhooks get.
 func TestWebhooks(t *testing.T) {
 	var cases []webhookCase
 	data, err := os.ReadFile("testdata/webhooks.yaml")

@@ -23,11 +23,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// wire is where what the server sends is kept, byte by byte: the reader of package stage/kube is
-// tested with it.
+// wire is the directory of the recorded bytes of the server. The tests of the reader in package
+// stage/kube use them.
 const wire = "../../../stage/kube/internal/codec/testdata"
 
-// TestWire writes anew what the server sends of Pods.
+// TestWire writes the recorded answers about Pods again.
 func TestWire(t *testing.T) {
 	if !*record {
 		t.Skip("only with -record")
@@ -103,8 +103,8 @@ func TestProtobufIsReadAsJSON(t *testing.T) {
 	require.Greater(t, seen, 100)
 }
 
-// withoutTypesOfClaims removes apiVersion and kind from the volumeClaimTemplates of a StatefulSet:
-// protobuf has the type of a whole object only, and no other built-in kind has objects inside.
+// withoutTypesOfClaims removes apiVersion and kind from the volumeClaimTemplates of a StatefulSet.
+// protobuf has the type only of a whole object, and no other built-in kind contains objects.
 func withoutTypesOfClaims(t *testing.T, set map[string]any) {
 	claims, _, err := unstructured.NestedSlice(set, "spec", "volumeClaimTemplates")
 	require.NoError(t, err)

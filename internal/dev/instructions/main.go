@@ -28,7 +28,7 @@ import (
 	"strings"
 )
 
-// options are those of the command line.
+// options are the flags of the command line.
 type options struct {
 	file     string
 	run      string

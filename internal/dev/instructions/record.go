@@ -50,8 +50,8 @@ func (r record) write(file string) error {
 // comparable reports whether counts of the two records can be compared.
 func (r record) comparable(other record) bool { return r.Go == other.Go && r.Arch == other.Arch }
 
-// merged returns the newer record, with the workloads that only the older one has if the two are
-// comparable.
+// merged returns the newer record. If the two are comparable, it adds the workloads that only the
+// older one has.
 func (r record) merged(newer record) record {
 	out := newRecord(newer.Go, newer.Arch)
 	if r.comparable(newer) {

@@ -42,7 +42,7 @@ func runWorkload(ctx context.Context, name string, times int) error {
 }
 
 // runKstatus computes the status of a Pod, a Deployment and a ConfigMap that are Current. Every map
-// has a random seed that influences the cost of look-ups; many copies average that out.
+// has a random seed that influences the cost of look-ups, so it uses the mean of many copies.
 func runKstatus(_ context.Context, times int) error {
 	var copies [64][]*unstructured.Unstructured
 	for i := range copies {
@@ -54,7 +54,7 @@ func runKstatus(_ context.Context, times int) error {
 	}
 	for i := range times {
 		for _, obj := range copies[i%len(copies)] {
-			if r := kstatus.ComputeAt(obj, start); r.Status != kstatus.Current {
+			if r := kstatus.Standard().Compute(obj, start); r.Status != kstatus.Current {
 				return fmt.Errorf("%s: %s", obj.GetKind(), r)
 			}
 		}
@@ -77,7 +77,7 @@ func runNext(_ context.Context, times int) error {
 	return nil
 }
 
-// runEffects decides about a Pod that was created, and renders what pod-ready sends.
+// runEffects decides about a new Pod, and renders the requests of pod-ready.
 func runEffects(_ context.Context, times int) error {
 	set, obj, err := generalStages(pendingPod)
 	if err != nil {

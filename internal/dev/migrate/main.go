@@ -2,8 +2,8 @@
 //
 //	go run github.com/stagecraft-go/stagecraft/internal/dev/migrate@latest DIRECTORY...
 //
-// It rewrites all Go files below the directories and prints their names. Commit before; go vet shows what
-// is left to do by hand, which the CHANGELOG lists.
+// It rewrites all Go files below the directories and prints their names. Commit before you run it.
+// Afterwards, go vet shows the changes that you must make by hand; the CHANGELOG lists them.
 package main
 
 import (
@@ -36,7 +36,7 @@ const (
 	lab     = `"` + module + `stage/lab/labtest"`
 )
 
-// ofLab matches the names of package stagetest that are those of package labtest now.
+// ofLab matches the names of package stagetest that package labtest has now.
 var ofLab = regexp.MustCompile(`\bstagetest\.(New|LabOptions|Lab|Ready|Controllers|StandIns|RequireCurrent|Failure|Base|Prepare|T)\b`)
 
 // ofStories matches the names that package stagetest keeps.

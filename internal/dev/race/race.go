@@ -1,3 +1,3 @@
-// Package race tells tests whether the race detector is on: with it everything takes several times
-// as long, and strings and slices are allocated that are not allocated otherwise.
+// Package race tells tests whether the race detector is on. With the detector everything takes
+// several times as long, and more strings and slices are allocated.
 package race

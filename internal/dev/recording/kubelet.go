@@ -9,6 +9,5 @@ import (
 //go:embed kubelet.yaml
 var kubelet []byte
 
-// Kubelet returns Stages that are played in place of a kubelet. They do with a Pod what
-// [PlayAnnotation] says.
+// Kubelet returns Stages that replace a kubelet. They do with a Pod what [PlayAnnotation] says.
 func Kubelet() stage.Source { return stage.Parse("recording/kubelet.yaml", kubelet) }

@@ -25,8 +25,8 @@ import (
 //	the namespace                                 <namespace>
 //
 // It removes resourceVersion, managedFields, metadata.namespace and the annotation of the kubelet.
-// Of the spec it keeps only what controllers write, see specFields. It remembers hashes and names
-// from one phase to the next.
+// In the spec it keeps only the fields that controllers write, see specFields. It remembers hashes
+// and names from one phase to the next.
 type Normalizer struct {
 	namespace string
 	hashes    []string
@@ -191,8 +191,8 @@ func (n *Normalizer) text(s string) string {
 	return strings.ReplaceAll(s, n.namespace, "<namespace>")
 }
 
-// namesByLength returns the known names, long ones first, because the name of a Pod contains that
-// of its Job.
+// namesByLength returns the known names, long ones first, because the name of a Pod contains the
+// name of its Job.
 func (n *Normalizer) namesByLength() []string {
 	return slices.SortedFunc(maps.Keys(n.names), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 }

@@ -19,7 +19,7 @@ func objects(t *testing.T, text string) (objs []*unstructured.Unstructured) {
 	return objs
 }
 
-// before has two templates, of which the second name in the alphabet is the older one.
+// before has two templates. The second name in the alphabet is the older one.
 const before = `
 - {apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-aaaa, namespace: ns,
   uid: 7fa6445f-e71a-4482-b8f0-de6231b275f8, creationTimestamp: "2026-01-02T00:00:02Z", resourceVersion: "9",

@@ -34,8 +34,8 @@ func New(cluster transport.Transport, namespace string, s Script) *Recorder {
 	return &Recorder{cluster: cluster, namespace: namespace, script: s, normal: NewNormalizer(namespace)}
 }
 
-// Progress is what a [WaitSettled] sees: whether the condition of the phase holds, and all objects,
-// as text, so that it can tell whether something changes.
+// Progress is the input of a [WaitSettled]: whether the condition of the phase holds, and all
+// objects as text, so that it can find a change.
 type Progress struct {
 	Done    bool
 	Objects string
@@ -88,7 +88,8 @@ func (r *Recorder) phase(ctx context.Context, p *Phase, settle WaitSettled) erro
 	return err
 }
 
-// try does what an API server may refuse. The error is one that does not come from there.
+// try sends a request that an API server may refuse. It returns an error only if the error does not
+// come from the server.
 func (r *Recorder) try(ctx context.Context, a Action) (Answer, error) {
 	err := r.do(ctx, a)
 	var refusal apierrors.APIStatus
@@ -237,7 +238,7 @@ func (r *Recorder) create(ctx context.Context, root map[string]any) error {
 	return err
 }
 
-// An evictor is a cluster that can evict Pods, as those of stage/memory and stage/kube.
+// An evictor is a cluster that can evict Pods, like the clusters of stage/memory and stage/kube.
 type evictor interface {
 	Evict(ctx context.Context, pod types.NamespacedName, o metav1.DeleteOptions) error
 }

@@ -39,7 +39,7 @@ type Script struct {
 	About      string   `json:"about"`
 	Kubernetes string   `json:"kubernetes,omitempty"` // version of the control plane that was recorded
 	Kinds      []string `json:"kinds"`                // of the objects to record, in this order
-	Races      string   `json:"races,omitempty"`      // what depends on the timing of the real controllers, so that two runs may differ in it
+	Races      string   `json:"races,omitempty"`      // fields that depend on the timing of the real controllers, so that they can differ between two runs
 	Phases     []Phase  `json:"phases"`
 }
 
@@ -55,14 +55,14 @@ type Phase struct {
 
 // An Action has exactly one field set.
 type Action struct {
-	Create map[string]any `json:"create,omitempty"` // an object; its default namespace is that of the script
+	Create map[string]any `json:"create,omitempty"` // an object; its default namespace is the namespace of the script
 	Patch  *Patch         `json:"patch,omitempty"`
 	Delete *Delete        `json:"delete,omitempty"`
 	Evict  string         `json:"evict,omitempty"` // name of a Pod
 	Play   *Play          `json:"play,omitempty"`
 }
 
-// An Answer is what an API server said to an action. The zero value is that it did it.
+// An Answer is the answer of an API server to an action. The zero value means success.
 type Answer struct {
 	Code       int32                `json:"code,omitempty"`
 	Reason     metav1.StatusReason  `json:"reason,omitempty"`
@@ -85,11 +85,11 @@ type Delete struct {
 	Options metav1.DeleteOptions `json:"options,omitempty"`
 }
 
-// A Play tells the kubelet, in whose place Stages are played, what to do with Pods.
+// A Play tells the Stages that replace the kubelet what to do with Pods.
 type Play struct {
-	Pods  int    `json:"pods"`  // how many, first by name, of those in the phase From; 0: all
+	Pods  int    `json:"pods"`  // how many of the Pods in the phase From, first by name; 0: all
 	From  string `json:"from"`  // their phase: Pending, Running or Terminating
-	Stage string `json:"stage"` // what happens to them: ready, unready, complete, fail or gone
+	Stage string `json:"stage"` // the new state: ready, unready, complete, fail or gone
 }
 
 // Parse reads a script. Unknown fields are errors.

@@ -16,10 +16,10 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// apiPackages are those whose API may not break without a line in the changelog.
+// apiPackages are the packages whose API must not break without a line in the changelog.
 var apiPackages = []string{"stage", "selector", "delay", "render", "stage/player"}
 
-// apiFile is the file that has the API of a package as it was in the last version.
+// apiFile is the file with the API of a package in the last version.
 func apiFile(pkg string) string {
 	return filepath.Join("testdata", "api", strings.ReplaceAll(pkg, "/", "_")+".go")
 }
@@ -42,8 +42,8 @@ func recordAPI(root string) error {
 	return nil
 }
 
-// breaks returns the incompatible changes of a package since it had the API in text: package.Name, and
-// what is different.
+// breaks returns the incompatible changes of a package compared with the API in text: package.Name,
+// and the difference.
 func breaks(root, pkg string, text []byte, now *types.Package) (found [][2]string, err error) {
 	overlay, err := inPlaceOf(root, pkg, text)
 	if err != nil {
@@ -103,8 +103,8 @@ func loadAPI(root string, overlay map[string][]byte, pkgs ...string) (map[string
 	return byPath, nil
 }
 
-// surface returns the API of a package as a Go file without functions' bodies. Fields that are not
-// exported become one field that is as comparable as they are.
+// surface returns the API of a package as a Go file without function bodies. One field replaces the
+// fields that are not exported; it is comparable if all of them are.
 func surface(pkg *types.Package) ([]byte, error) {
 	s := &surfaceWriter{pkg: pkg, imports: map[string]string{}, seen: map[types.Object]bool{}}
 	for _, name := range pkg.Scope().Names() {
@@ -112,7 +112,7 @@ func surface(pkg *types.Package) ([]byte, error) {
 			s.object(obj)
 		}
 	}
-	for len(s.pending) > 0 { // types that are not exported, and that exported ones mention
+	for len(s.pending) > 0 { // unexported types that exported types mention
 		obj := s.pending[0]
 		s.pending = s.pending[1:]
 		s.object(obj)
@@ -199,7 +199,7 @@ func (s *surfaceWriter) function(receiver string, f *types.Func) {
 	s.printf("\nfunc %s%s%s { panic(0) }\n", receiver, f.Name(), signature)
 }
 
-// typeOf prints a type. Structs lose what is not exported.
+// typeOf prints a type. Structs lose their unexported fields.
 func (s *surfaceWriter) typeOf(t types.Type) string {
 	if named, is := t.(*types.Named); is && named.Obj().Pkg() == s.pkg && !named.Obj().Exported() {
 		s.pending = append(s.pending, named.Obj())
@@ -253,7 +253,7 @@ func (s *surfaceWriter) structOf(st *types.Struct) string {
 	return b.String() + "}"
 }
 
-// qualify names a package in the file, and has it imported.
+// qualify names a package in the file, and imports it.
 func (s *surfaceWriter) qualify(p *types.Package) string {
 	if p == s.pkg {
 		return ""

@@ -20,8 +20,8 @@ func unreleased(t *testing.T) string {
 	return section
 }
 
-// TestBreakingChangesAreInTheChangelog compares the API with that of the last version, which make api
-// records.
+// TestBreakingChangesAreInTheChangelog compares the API with the API of the last version, which
+// make api records.
 func TestBreakingChangesAreInTheChangelog(t *testing.T) {
 	section := unreleased(t)
 	now, err := loadAPI(root, nil, apiPackages...)

@@ -19,7 +19,7 @@ import (
 //go:embed published.txt
 var publishedText string
 
-// published are the modules that users get. A module comes after those of ours that it requires.
+// published are the modules that users get. A module comes after our modules that it requires.
 // internal/house and .ci/matrix read the same list.
 var published = parsePublished(publishedText)
 
@@ -34,15 +34,15 @@ func parsePublished(text string) (all []publication) {
 	return all
 }
 
-// versions are those of the sets that are released, such as "core": "v1.2.0". Nothing of the core
+// versions are the versions of the sets to release, such as "core": "v1.2.0". No module of the core
 // requires the lab, so the core can be released alone.
 type versions map[string]string
 
 // releases reports whether a module gets a version.
 func (v versions) releases(m *module) bool { return v[m.set] != "" }
 
-// devVersion is what our modules require of each other between releases; replace lines tell where
-// they are.
+// devVersion is the version that our modules require of each other between releases; replace lines
+// point to the modules.
 const devVersion = "v0.0.0"
 
 // A checkout is the modules of a directory tree, published ones first. It must not be used from
@@ -53,10 +53,10 @@ type checkout struct {
 	files   []string // of the whole tree, as slash-separated paths from the root
 }
 
-// A module is one go.mod file and the go.sum file beside it.
+// A module is one go.mod file and the go.sum file in its directory.
 type module struct {
 	dir string // slash-separated, from the root
-	set string // of the publication; "" for one that is not published
+	set string // of the publication; "" for a module that is not published
 	mod *modfile.File
 	sum []string // lines
 }
@@ -111,7 +111,7 @@ func readModule(root, dir string) (*module, error) {
 	return &module{dir: dir, mod: mod, sum: slices.Collect(strings.Lines(string(sum)))}, nil
 }
 
-// list returns the files that git knows or would add, or all files where there is no git.
+// list returns the files that git knows or would add. Without git it returns all files.
 func list(root string) ([]string, error) {
 	cmd := exec.Command("git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	out, err := cmd.Output()
@@ -145,7 +145,7 @@ func walk(root string) ([]string, error) {
 	return files, err
 }
 
-// module returns the module of ours with that path, or nil.
+// module returns our module with that path, or nil.
 func (c *checkout) module(path string) *module {
 	i := slices.IndexFunc(c.modules, func(m *module) bool { return m.path() == path })
 	if i < 0 {
@@ -154,8 +154,8 @@ func (c *checkout) module(path string) *module {
 	return c.modules[i]
 }
 
-// set has all modules require ours at their versions. Those that are released lose their replace lines;
-// the others have them.
+// set makes all modules require our modules at their versions. Released modules lose their replace
+// lines; the others keep them.
 func (c *checkout) set(v versions) error {
 	for _, m := range c.modules {
 		m.sum = slices.DeleteFunc(m.sum, func(line string) bool { return c.module(strings.Fields(line)[0]) != nil })
@@ -195,7 +195,7 @@ func (c *checkout) develop() error {
 	return c.write()
 }
 
-// write writes the go.mod and go.sum files that differ from what is there.
+// write writes the go.mod and go.sum files that differ from the files on disk.
 func (c *checkout) write() error {
 	for _, m := range c.modules {
 		for name, data := range m.texts() {
@@ -211,7 +211,7 @@ func (c *checkout) write() error {
 	return nil
 }
 
-// texts returns the go.mod and the go.sum file as they are to be.
+// texts returns the new go.mod and go.sum files.
 func (m *module) texts() map[string][]byte {
 	return map[string][]byte{"go.mod": modfile.Format(m.mod.Syntax), "go.sum": []byte(strings.Join(m.sum, ""))}
 }

@@ -55,7 +55,7 @@ func (o outsider) release(t *testing.T, dir, core, lab string) (tags []string) {
 	return tags
 }
 
-// scratch returns a repository of its own with the files of the checkout.
+// scratch returns a separate repository with the files of the checkout.
 func scratch(t *testing.T) string {
 	t.Helper()
 	c, err := read(root)

@@ -20,7 +20,7 @@ const (
 	prefix = "github.com/stagecraft-go/stagecraft"
 )
 
-// maxModules bounds what go list -m all prints for a program that uses package stage alone.
+// maxModules bounds the output of go list -m all for a program that uses package stage alone.
 const maxModules = 90
 
 // An outsider is somebody else's machine: it gets our modules from a proxy directory, the others
@@ -31,9 +31,9 @@ type outsider struct {
 	env     []string
 }
 
-// outside packs the checkout as a version that stands for its content, so that a module cache never
-// has a stale one. The cache of modules and that of builds are the usual ones: what does not come
-// from us is neither downloaded nor compiled again.
+// outside packs the checkout as a version that depends on its content, so that a module cache never
+// has a stale version. The caches of modules and builds are the usual ones: modules of other
+// projects are neither downloaded nor compiled again.
 func outside(t *testing.T) outsider {
 	t.Helper()
 	c, err := read(root)
@@ -68,8 +68,8 @@ func contentHash(t *testing.T, c *checkout) string {
 	return hex.EncodeToString(h.Sum(nil)[:6])
 }
 
-// forget deletes test versions from the module cache that are an hour old, this one excepted:
-// another run may be using those that are younger.
+// forget deletes test versions from the module cache that are an hour old, except this one. Another
+// run could be using younger versions.
 func forget(t *testing.T, except string) {
 	t.Helper()
 	cache := goEnv(t, "GOMODCACHE")
@@ -101,7 +101,7 @@ func goEnv(t *testing.T, name string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// run runs the go command in a directory and returns what it prints.
+// run runs the go command in a directory and returns its output.
 func (o outsider) run(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("go", args...)
@@ -115,7 +115,7 @@ func (o outsider) run(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// program makes a module of one file of testdata and gets what it imports.
+// program makes a module of one file of testdata and gets its imports.
 func (o outsider) program(t *testing.T, name string, modules ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -132,7 +132,7 @@ func (o outsider) program(t *testing.T, name string, modules ...string) string {
 	return dir
 }
 
-// modulePaths are those of all published modules.
+// modulePaths are the paths of all published modules.
 func modulePaths() (all []string) {
 	for _, p := range published {
 		all = append(all, strings.TrimSuffix(prefix+"/"+p.dir, "/."))
@@ -174,8 +174,8 @@ func TestOutsiders(t *testing.T) {
 	})
 }
 
-// TestEachSetIsUpgradedAlone: who has both sets upgrades one of them. The next core has all of its
-// internal packages at other paths, so a lab that used one of them would not build.
+// TestEachSetIsUpgradedAlone: a user of both sets upgrades one of them. The next core has all of
+// its internal packages at other paths, so a lab that used one of them would not build.
 func TestEachSetIsUpgradedAlone(t *testing.T) {
 	o := outside(t)
 	next := strings.Replace(o.version, "v0.0.1-", "v0.0.2-", 1)

@@ -9,15 +9,15 @@
 //
 // # Terminology
 //
-// A published module is one that users get with go get; published.txt lists them, each with its set:
-// the core or the lab. The modules of a set have one version. The lab requires the core: to release
-// the lab alone, give -core the version that the core has; no file of it may have changed since. The other modules are for
-// development: they keep their replace lines, and are not packed. A proxy is a directory tree as
-// GOPROXY=file://DIR wants it.
+// A published module is a module that users get with go get; published.txt lists them, each with
+// its set: the core or the lab. The modules of a set have one version. The lab requires the core:
+// to release the lab alone, give -core the version of the core; no file of the core may have
+// changed since. The other modules are for development: they keep their replace lines, and are not
+// packed. A proxy is a directory tree in the format for GOPROXY=file://DIR.
 //
 // # Usage
 //
 // See CONTRIBUTING.md. With versions, the go.sum files get the checksums that the packed modules
-// have, so that the tagged commit builds from the proxy. They are right if the checkout holds what
-// will be committed and nothing else: use a clean clone.
+// have, so that the tagged commit builds from the proxy. They are right if the checkout has exactly
+// the files that will be committed: use a clean clone.
 package main

@@ -16,7 +16,7 @@ func main() {
 	}
 }
 
-// run does what the arguments ask for and prints what is left to do.
+// run runs the command line and prints the remaining manual steps.
 func run(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	root := flags.String("root", "../../..", "directory of the checkout")

@@ -22,8 +22,8 @@ type packed struct {
 	mod, zip      []byte
 }
 
-// pack sets the versions in memory, packs the modules that are released, and adds their checksums to
-// the go.sum files of those that require them.
+// pack sets the versions in memory, packs the modules that are released, and adds their checksums
+// to the go.sum files of the modules that require them.
 func (c *checkout) pack(v versions) ([]packed, error) {
 	if err := c.set(v); err != nil {
 		return nil, err
@@ -54,8 +54,8 @@ func (c *checkout) packModule(m *module, version string) (packed, error) {
 	return packed{path: m.path(), version: version, mod: m.texts()["go.mod"], zip: b.Bytes()}, err
 }
 
-// contents returns the files of a module: package zip leaves those of nested modules out. A module
-// without a license gets that of the root, as the go command does it.
+// contents returns the files of a module: package zip leaves out the files of nested modules. A
+// module without a license gets the license of the root, as in the go command.
 func (c *checkout) contents(m *module) []zip.File {
 	texts := m.texts()
 	var files []zip.File
@@ -170,7 +170,7 @@ func (f file) Open() (io.ReadCloser, error) {
 	return os.Open(f.disk)
 }
 
-// An info tells the size of the text instead of that of the file on the disk.
+// An info reports the size of the text instead of the size of the file on the disk.
 type info struct {
 	fs.FileInfo
 	of file

@@ -31,14 +31,14 @@ func TestEveryModuleIsAccountedFor(t *testing.T) {
 	}
 }
 
-// floor is the newest version that published modules may require of these modules: what users have
-// who are two minors behind.
+// floor is the newest version that published modules may require of these modules. It is the
+// version of users who are two minor versions behind.
 var floor = map[string]string{
 	"k8s.io/api": "v0.35", "k8s.io/apimachinery": "v0.35", "k8s.io/client-go": "v0.35", "k8s.io/apiextensions-apiserver": "v0.35",
 	"sigs.k8s.io/controller-runtime": "v0.23",
 }
 
-// above are modules with a floor of their own: cli-utils has it.
+// above are modules with a higher floor, because of cli-utils.
 var above = map[string]map[string]string{"kstatus/cliutils": {
 	"k8s.io/api": "v0.36", "k8s.io/apimachinery": "v0.36", "k8s.io/client-go": "v0.36", "k8s.io/apiextensions-apiserver": "v0.36",
 	"sigs.k8s.io/controller-runtime": "v0.24",
@@ -60,7 +60,7 @@ func TestKubernetesFloor(t *testing.T) {
 	}
 }
 
-// TestPack holds what a proxy serves: requirements on our modules at that version, no replace
+// TestPack checks the content of a proxy: requirements on our modules at that version, no replace
 // lines, a license, and no nested modules.
 func TestPack(t *testing.T) {
 	c, err := read(root)
@@ -107,6 +107,7 @@ func TestRelease(t *testing.T) {
   git tag stage/kube/v1.0.0
   git tag examples/simulator/v0.1.0
   git tag kstatus/cliutils/v1.0.0
+  git tag kstatus/argolua/v1.0.0
 `, out.String())
 	kube, err := os.ReadFile(filepath.Join(dir, "stage/kube/go.mod"))
 	require.NoError(t, err)

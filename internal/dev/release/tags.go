@@ -10,7 +10,7 @@ import (
 // changed since.
 func (c *checkout) isTagged(m *module, tag string) (bool, error) {
 	if exec.Command("git", "-C", c.root, "rev-parse", "-q", "--verify", "refs/tags/"+tag).Run() != nil {
-		return false, nil // without git there are no tags
+		return false, nil // a directory without git has no tags
 	}
 	out, err := exec.Command("git", "-C", c.root, "diff", "--name-only", "-z", tag, "--", m.dir).Output()
 	if err != nil {

@@ -23,10 +23,10 @@ const (
 	StepDone                // one of several steps is done
 	Active                  // good as a phase; a condition of this type may well be False
 	Good                    // a wanted state, which may take a while
-	Accepted                // a judgement in favour; its opposite is an error
+	Accepted                // a judgment in favor; its opposite is an error
 	Done                    // the end of something that ends
 	Running                 // good for what serves, in progress for what ends
-	Paused                  // waits on purpose
+	Paused                  // waits intentionally
 	Busy                    // in progress
 	Bad                     // an error
 	Fatal                   // an error that does not go away by itself
@@ -52,8 +52,11 @@ func Of(word string) Meaning {
 	if m, known := lexicon[string(lower)]; known {
 		return m
 	}
-	if n := len(lower); n > 4 && string(lower[n-3:]) == "ing" {
+	switch n := len(lower); {
+	case n > 4 && string(lower[n-3:]) == "ing":
 		return Busy
+	case n > 4 && string(lower[:2]) == "un":
+		return lexicon[string(lower[2:])].negated() // unready, unscheduled
 	}
 	return None
 }
@@ -72,9 +75,10 @@ func lowered(word string, buffer *[longestWord]byte) []byte {
 
 // OfPhrase returns the greatest meaning of the words of a phrase.
 func OfPhrase(phrase string) Meaning {
-	greatest, negated := None, false
+	greatest, negated, before := None, false, ""
 	for word, rest := Cut(phrase); word != ""; word, rest = Cut(rest) {
-		m := Of(word)
+		m := max(Of(word), ofPair(before, word))
+		before = word
 		if m == Not {
 			negated = true
 			continue
@@ -85,6 +89,17 @@ func OfPhrase(phrase string) Meaning {
 		greatest, negated = max(greatest, m), false
 	}
 	return greatest
+}
+
+// ofPair returns the meaning of two words in a row that have one only together: BackOff, OutOfSync.
+func ofPair(before, word string) Meaning {
+	switch {
+	case word == "Off" && before == "Back", word == "Out" && before == "Timed":
+		return Bad
+	case word == "Sync" && before == "Of", word == "Date" && before == "Of":
+		return Busy
+	}
+	return None
 }
 
 // OfOutcome returns the meaning of the last word of a phrase, None if a word before it takes that
@@ -197,6 +212,64 @@ func IsOfPart(phrase string) bool {
 	return rest != "" && Of(first) == None && !strings.HasSuffix(first, "ly")
 }
 
+// IsBeginning reports whether a phase says that something has been taken up, and not yet begun.
+func IsBeginning(phase string) bool { return strings.EqualFold(phase, "scheduled") }
+
+// IsSchedule reports whether objects of a kind start others from time to time.
+func IsSchedule(kind string) bool {
+	for word, rest := Cut(kind); word != ""; word, rest = Cut(rest) {
+		switch word {
+		case "Cron", "Recurring", "Schedule", "Scheduled":
+			return true
+		}
+	}
+	return false
+}
+
+// IsJudgment reports whether the name of a field is a judgment, as in compliant: NonCompliant.
+func IsJudgment(field string) bool { return IsOne(field) && Of(field) == Accepted }
+
+// IsNegated reports whether a phrase begins with a negation and goes on: NonCompliant.
+func IsNegated(phrase string) bool {
+	first, rest := Cut(phrase)
+	return rest != "" && Of(first) == Not
+}
+
+// LongestField is longer than any name of a field that [CountOfAll] shortens.
+const LongestField = 48
+
+// IsReadyCount reports whether a field of this name counts what is ready: readyMembers.
+func IsReadyCount(field string) bool { return readyPrefix(field) > 0 }
+
+// CountOfAll returns the name of the count of all that goes with the count of what is ready, in the
+// buffer: members for readyMembers. It is empty for other names.
+func CountOfAll(field string, buffer *[LongestField]byte) []byte {
+	n := readyPrefix(field)
+	if n == 0 || len(field)-n > len(buffer) {
+		return nil
+	}
+	name := buffer[:copy(buffer[:], field[n:])]
+	name[0] |= 0x20
+	return name
+}
+
+// readyPrefix returns the length of ready, available or healthy at the beginning of a name that goes
+// on with a noun, 0 for other names.
+func readyPrefix(field string) int {
+	for _, prefix := range [...]string{"ready", "available", "healthy"} {
+		if len(field) > len(prefix) && strings.HasPrefix(field, prefix) && isUpper(field[len(prefix)]) {
+			return len(prefix)
+		}
+	}
+	return 0
+}
+
+// IsWarning reports whether a phase is a warning: what serves, but not as it should.
+func IsWarning(phase string) bool {
+	_, last := firstAndLast(phase)
+	return strings.EqualFold(last, "warning") || strings.EqualFold(last, "warn")
+}
+
 // IsOne reports whether a phrase is one word and nothing else.
 func IsOne(phrase string) bool {
 	word, rest := Cut(phrase)
@@ -241,7 +314,8 @@ var pastWords = map[string]bool{
 // meaning itself.
 func NamesState(field string) bool {
 	for word, rest := Cut(field); word != ""; word, rest = Cut(rest) {
-		if Of(word) != None || len(word) <= longestWord && stateWords[strings.ToLower(word)] {
+		var buffer [longestWord]byte
+		if Of(word) != None || stateWords[string(lowered(word, &buffer))] {
 			return true
 		}
 	}

@@ -11,7 +11,10 @@ import (
 func TestOfPhrase(t *testing.T) {
 	for phrase, want := range map[string]words.Meaning{
 		"":                         words.None,
-		"ImagePullBackOff":         words.None, // back and off are two words; the Pod rules know this one
+		"ImagePullBackOff":         words.Bad,
+		"OutOfSync":                words.Busy,
+		"unscheduled":              words.Busy,
+		"Unfailed":                 words.None,
 		"CrashLoopBackoff":         words.Bad,
 		"READY":                    words.Good,
 		"NotReady":                 words.Busy,

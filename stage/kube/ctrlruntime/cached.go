@@ -88,8 +88,8 @@ func (c *cached) feed(ctx context.Context, gvk schema.GroupVersionKind) (*eventL
 	return f, c.fill(ctx, f, gvk)
 }
 
-// on returns the event log of a kind, which may not have all objects yet. It replaces one whose
-// informer has ended because the kind was removed from the cache.
+// on returns the event log of a kind, which might not have all objects yet. It replaces an event
+// log whose informer has ended because the kind was removed from the cache.
 func (c *cached) on(informer cache.Informer, gvk schema.GroupVersionKind) (*eventLog, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,8 +104,9 @@ func (c *cached) on(informer cache.Informer, gvk schema.GroupVersionKind) (*even
 	return f, err
 }
 
-// How often a request checks whether an event log has all objects, after which time it asks the
-// server for the reason, and how often a watch checks whether its informer has ended.
+// checkEvery is the time between two checks: of a request, whether an event log has all objects, and
+// of a watch, whether its informer has ended. After askAfter, a request asks the server for the
+// reason.
 const (
 	checkEvery = 10 * time.Millisecond
 	askAfter   = time.Second
@@ -113,7 +114,7 @@ const (
 
 var errStopped = errors.New("the cache has stopped")
 
-// fill waits until an event log has all objects. An informer goes on asking a server that refuses;
+// fill waits until an event log has all objects. An informer keeps asking a server that refuses;
 // fill returns the error.
 func (c *cached) fill(ctx context.Context, f *eventLog, gvk schema.GroupVersionKind) error {
 	if f.handle.HasSynced() {
@@ -190,8 +191,8 @@ func (w *subscription) run(objects []*unstructured.Unstructured, number int) {
 	}
 }
 
-// tell sends the event of a change, if it concerns the selection: an object may begin to be
-// selected, change, or no longer be selected.
+// tell sends the event of a change, if it concerns the selection: a change can add an object to the
+// selection, change it, or remove it.
 func (w *subscription) tell(c change) {
 	before, after := c.before != nil && w.selection.has(c.before), c.after != nil && w.selection.has(c.after)
 	switch {

@@ -19,7 +19,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
-// Cluster is a Kubernetes cluster as a client or a manager of controller-runtime sees it. It is
+// Cluster is a Kubernetes cluster, seen through a client or a manager of controller-runtime. It is
 // safe for concurrent use.
 type Cluster struct {
 	// Users returns the client that writes as a user, for Stages that impersonate. [ForManager]
@@ -57,7 +57,7 @@ func ForManager(m manager.Manager) (*Cluster, error) {
 	return &Cluster{Users: users, client: m.GetClient(), reader: m.GetAPIReader(), source: newCached(m.GetCache(), m.GetAPIReader())}, nil
 }
 
-// Get returns one object. The namespace is ignored for a kind that has none.
+// Get returns one object. It ignores the namespace of a kind without namespaces.
 func (c *Cluster) Get(ctx context.Context, gvk schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error) {
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(gvk)
@@ -73,8 +73,8 @@ func (c *Cluster) List(ctx context.Context, gvk schema.GroupVersionKind, namespa
 
 // Watch reports changes of the objects of a kind, in a namespace or in all if it is "", since
 // o.ResourceVersion. If that is "" or "0", it first reports all objects as Added. The cache of a
-// manager can continue from the resourceVersion of a recent list; any other version, such as that
-// of an object, is Expired.
+// manager can continue from the resourceVersion of a recent list; any other version, such as the
+// version of an object, is Expired.
 func (c *Cluster) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
 	return c.source.Watch(ctx, gvk, namespace, o)
 }
@@ -174,8 +174,8 @@ func result(obj *unstructured.Unstructured, gvk schema.GroupVersionKind, err err
 	return obj, nil
 }
 
-// known turns the error for a kind that is not served into what an API server answers: the resource
-// is not found.
+// known turns the error for a kind that is not served into the answer of an API server: the
+// resource is not found.
 func known(gvk schema.GroupVersionKind, err error) error {
 	var discovery *meta.NoKindMatchError
 	if !meta.IsNoMatchError(err) && !errors.As(err, &discovery) {

@@ -131,7 +131,7 @@ func TestWatchOfAClient(t *testing.T) {
 	require.Equal(t, "a", e.Object.(*unstructured.Unstructured).GetName())
 }
 
-// TestAWatchThatIsStoppedLeavesNothingBehind stops a watch with an event that nobody reads: the
+// TestAWatchThatIsStoppedLeavesNothingBehind stops a watch with an event that has no reader: the
 // bubble fails if a goroutine stays.
 func TestAWatchThatIsStoppedLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -14,9 +14,9 @@ import (
 )
 
 // An eventLog has all objects of a kind, and the last changes, as an informer reported them. An
-// informer reports the present objects to each new handler, but a watch must continue from where a
-// list was: otherwise it would miss an object that was deleted between the two. So lists and
-// watches both read the eventLog, as those of an API server read its watch cache.
+// informer reports the present objects to each new handler, but a watch must continue from the
+// point of a list. Otherwise it would miss an object that was deleted between the two. So lists and
+// watches both read the eventLog, just as an API server reads its watch cache for both.
 //
 // It is a handler of its informer as long as that runs, and never blocks it.
 type eventLog struct {
@@ -31,7 +31,7 @@ type eventLog struct {
 	more    chan struct{} // closed by the next change
 }
 
-// A change is the state of an object before and after; nil if there is none.
+// A change is the state of an object before and after; nil without such a state.
 type change struct{ before, after *unstructured.Unstructured }
 
 // remembered is how many changes a watch may lag behind.

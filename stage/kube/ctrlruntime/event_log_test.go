@@ -32,13 +32,13 @@ func thing(name, version, app string) *unstructured.Unstructured {
 	return obj
 }
 
-// An informer that a test tells what to tell.
+// An informer that a test controls.
 type informer struct {
 	cache.Informer
 	toolscache.ResourceEventHandler
 
 	stopped, synced atomic.Bool
-	refuses         error // what the server says
+	refuses         error // the answer of the server
 	handlers        int
 }
 
@@ -73,7 +73,7 @@ func (s store) List(context.Context, client.ObjectList, ...client.ListOption) er
 
 func newStore(i *informer) *cached { return newCached(store{i: i}, store{i: i}) }
 
-// told is the next event of a watch.
+// told returns the next event of a watch.
 func told(t *testing.T, w watch.Interface) string {
 	t.Helper()
 	e, open := <-w.ResultChan()
@@ -98,8 +98,8 @@ func filled(objs ...*unstructured.Unstructured) (*informer, *cached) {
 	return i, c
 }
 
-// TestAWatchGoesOnFromAList holds that what happens between a list and the watch that follows it is
-// told: also what vanished.
+// TestAWatchGoesOnFromAList checks that a watch reports what happened after the list before it,
+// including deleted objects.
 func TestAWatchGoesOnFromAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i, c := filled(thing("b", "2", "web"), thing("a", "1", "web"))

@@ -9,7 +9,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
-// Play adds a player to a manager, which runs it when its caches are there and it is the leader,
+// Play adds a player to a manager, which runs it when its caches are complete and it is the leader,
 // and stops it when the manager ends.
 func Play(m manager.Manager, s *stage.Set, o player.Options) (*player.Player, error) {
 	cluster, err := ForManager(m)

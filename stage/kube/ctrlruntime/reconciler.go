@@ -27,13 +27,12 @@ type ReconcilerOptions struct {
 	Now func() time.Time
 }
 
-// A Reconciler plays the objects of one kind, for programs that have a reconcile loop of their own:
-// Reconcile does what is due for an object, and asks to be called again when the next transition
-// is. If an effect fails, Reconcile returns the error, and the next call carries out the transition
-// from its first effect again, if the Stage still matches. A patch that was already applied then
-// changes nothing.
+// A Reconciler plays the objects of one kind, for programs with their own reconcile loop. Reconcile
+// does what is due for an object, and asks for another call at the next transition. If an effect
+// fails, Reconcile returns the error. The next call then repeats the transition from its first
+// effect, if the Stage still matches. A patch that was already applied changes nothing.
 //
-// It may read from a cache: it ignores a state that is older than the result of its own effects.
+// It can read from a cache: it ignores a state that is older than its own last write.
 //
 // It is safe for concurrent use for different objects, as controllers call it.
 type Reconciler struct {
@@ -70,8 +69,8 @@ func (p *part) learn(obj *unstructured.Unstructured) *unstructured.Unstructured 
 	return obj
 }
 
-// version is the resourceVersion as a number, 0 if it is none. Kubernetes defines its order since
-// 1.35; before, it was so in practice.
+// version is the resourceVersion as a number, or 0 if it is not a number. Kubernetes defines its
+// order since 1.35; earlier versions had the same order in practice.
 func version(obj *unstructured.Unstructured) uint64 {
 	n, _ := strconv.ParseUint(obj.GetResourceVersion(), 10, 64)
 	return n
@@ -104,7 +103,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return r.play(ctx, p, obj)
 }
 
-// play does what is due, until nothing is.
+// play does what is due, until nothing more is due.
 func (r *Reconciler) play(ctx context.Context, p *part, obj *unstructured.Unstructured) (reconcile.Result, error) {
 	obj, err := r.again(ctx, p, obj)
 	for err == nil && obj != nil {
@@ -153,8 +152,8 @@ func (r *Reconciler) again(ctx context.Context, p *part, obj *unstructured.Unstr
 	return obj, nil
 }
 
-// do carries out a transition, and returns the object afterwards; nil if it is deleted, or if
-// nothing is to be done before it changes.
+// do carries out a transition, and returns the object afterwards; nil if it is deleted, or if there
+// is nothing to do before it changes.
 func (r *Reconciler) do(ctx context.Context, p *part, t stage.Transition, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	obj, err := player.Do(ctx, r.cluster, t, obj, player.DoOptions{Now: r.options.Now(), Trace: r.options.Trace})
 	if obj == nil {

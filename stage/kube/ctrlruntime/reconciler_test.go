@@ -51,8 +51,8 @@ func phase(t *testing.T, c client.Client) corev1.PodPhase {
 	return pod.Status.Phase
 }
 
-// TestReconcilerPlaysALife follows a Pod by nothing but the times at which it is asked to come
-// again.
+// TestReconcilerPlaysALife follows a Pod only by the times at which the Reconciler asks to be
+// called again.
 func TestReconcilerPlaysALife(t *testing.T) {
 	c := fakeClient(interceptor.Funcs{}, job())
 	now := newClock()
@@ -92,7 +92,7 @@ func TestReconcilerDeletes(t *testing.T) {
 	c := fakeClient(interceptor.Funcs{}, pod)
 	require.NoError(t, c.Delete(t.Context(), pod))
 	r := ctrlruntime.NewReconciler(ctrlruntime.New(c), stage.MustCompile(stage.Parse("let-go.yaml", []byte(letGo))), podKind, ctrlruntime.ReconcilerOptions{})
-	for range 2 { // the second time it is no longer there
+	for range 2 { // the second time it no longer exists
 		again, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: web})
 		require.NoError(t, err)
 		require.Zero(t, again)
@@ -162,7 +162,7 @@ func TestWhatCannotBeEvaluatedIsNotTriedAgain(t *testing.T) {
 	require.ErrorIs(t, err, reconcile.TerminalError(nil))
 }
 
-// A lagging client reads what a cache would still have: the state of before the last write.
+// A lagging client reads the state before the last write, like a cache.
 type lagging struct {
 	client.WithWatch
 	old *corev1.Pod

@@ -62,8 +62,8 @@ func (d direct) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespac
 	return sift(changes, func(e watch.Event) (watch.Event, bool) { return s.filter(e, gvk) }), nil
 }
 
-// A sieve filters a watch, as watch.Filter does. When it is stopped, its goroutine ends even if
-// nobody reads the pending event.
+// A sieve filters a watch, as watch.Filter does. When it is stopped, its goroutine ends even if the
+// pending event has no reader.
 type sieve struct {
 	source  watch.Interface
 	filter  func(watch.Event) (watch.Event, bool)
@@ -187,7 +187,7 @@ func (s selection) has(obj *unstructured.Unstructured) bool {
 		(s.fields == nil || s.fields.Matches(fieldsOf{obj}))
 }
 
-// fieldsOf reads fields by their paths. One that is not there is "", as for an API server.
+// fieldsOf reads fields by their paths. A missing field is "", as for an API server.
 type fieldsOf struct{ obj *unstructured.Unstructured }
 
 func (f fieldsOf) Get(path string) string {

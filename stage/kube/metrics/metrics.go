@@ -85,7 +85,7 @@ func (c *Collector) failed(e stage.TraceEvent) {
 	c.failures.WithLabelValues(group, kind, cause(e)).Inc()
 }
 
-// cause tells failures apart.
+// cause classifies a failure.
 func cause(e stage.TraceEvent) string {
 	var eval *stage.Error
 	switch {
@@ -120,7 +120,7 @@ func (c *Collector) Stats(of func() player.Stats) {
 	c.stats = append(c.stats, of)
 }
 
-// sum adds up the numbers of all players. It is false if there are none.
+// sum adds up the numbers of all players. It returns false without players.
 func (c *Collector) sum() (all player.Stats, some bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -134,7 +134,7 @@ func (c *Collector) sum() (all player.Stats, some bool) {
 	return all, len(c.stats) > 0
 }
 
-// gauges are what [player.Stats] has.
+// gauges are the values of [player.Stats].
 var gauges = []struct {
 	desc *prometheus.Desc
 	of   func(player.Stats) int

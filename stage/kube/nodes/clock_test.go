@@ -15,7 +15,7 @@ import (
 // jumping is the cluster as a process sees it whose clock shows other times, and jumps.
 type jumping struct {
 	nodes.Cluster
-	clock func() time.Duration // what it shows beside the time
+	clock func() time.Duration // the difference between the clock and the true time
 }
 
 func (j jumping) shift(obj *unstructured.Unstructured) *unstructured.Unstructured {
@@ -37,8 +37,9 @@ func (j jumping) Update(ctx context.Context, obj *unstructured.Unstructured, o m
 	return j.Cluster.Update(ctx, j.shift(obj), o, subresources...)
 }
 
-// Whatever the clocks of two processes show, and whenever they jump: the one that has the Lease of a
-// Node keeps it, never two play it, and when the first ends the other takes it after the duration.
+// The clocks of two processes can show any time and jump at any moment. The process with the Lease
+// of a Node keeps it, and never do both play the Node. When the first process ends, the other takes
+// the Lease after the duration.
 func TestTimesInLeasesOfNodesDoNotMatter(t *testing.T) {
 	const years = 10 * 365 * 24 * time.Hour
 	for name, clocks := range map[string][2]time.Duration{

@@ -1,12 +1,12 @@
-// Package nodes manages Nodes as kwok does: it decides which Nodes and which Pods this program
-// plays, and renews the Leases of the Nodes, which are their heartbeats. It is for
+// Package nodes manages Nodes as kwok does. It decides which Nodes and which Pods this program
+// plays. It renews the Leases of the Nodes, which are their heartbeats. Use it for
 // player.Options.Filter.
 //
 // # Terminology
 //
-// A [Policy] says which Nodes are managed; [Policy.Compile] makes [Rules] of it, which are pure. A
-// [LeaseHolder] follows the Nodes of a cluster and holds the Leases of those that are managed. An
-// object is ours if we play it:
+// A [Policy] says which Nodes are managed; [Policy.Compile] turns it into [Rules], which are pure
+// functions. A [LeaseHolder] follows the Nodes of a cluster and holds the Leases of managed Nodes.
+// An object is ours if we play it:
 //
 //	object                                         ours
 //	---------------------------------------------------------------------------------------------------------------
@@ -18,10 +18,10 @@
 //	an object that is disregarded                  no; nor are the Pods on a Node that is
 //	any other object                               yes
 //
-// A Pod on a Node that does not exist is not made to run. But when it is deleted, no kubelet would
-// ever end it, so its deletion is played. Whether the Node was managed follows from the policy if
-// that manages all Nodes or Nodes by name; otherwise the lease holder remembers the latest 10,000
-// Nodes that were deleted while it ran. Other Pods are left to the garbage collector of Kubernetes.
+// A Pod on a Node that does not exist is never started. But its deletion is played, because no
+// kubelet would ever end such a Pod. The policy says whether the missing Node was managed if it
+// manages all Nodes, or Nodes by name. Otherwise the lease holder remembers the latest 10,000 Nodes
+// that were deleted while it ran. Kubernetes' garbage collector deletes the other Pods.
 //
 // # Usage
 //
@@ -56,7 +56,7 @@
 //
 // # Determinism
 //
-// Rules depend on the object alone. The random part of the renewal times depends on the identity.
+// Rules depend only on the object. The random part of the renewal times depends on the identity.
 //
 // # Concurrency
 //

@@ -10,7 +10,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube/internal/lease"
 )
 
-// A node is what the lease holder stores about a Node. Its lock guards all fields but the last
+// A node is what the lease holder stores about a Node. Its lock guards all fields except the last
 // ones.
 type node struct {
 	name string
@@ -21,9 +21,9 @@ type node struct {
 	until   time.Time // until when the Lease is held; zero if it is not
 	due     time.Time // when to look after the Lease
 	index   int       // index in the dueQueue, plus 1; 0 if it is not in it
-	busy    bool      // somebody looks after it now
+	busy    bool      // a goroutine is busy with it
 
-	lease    *unstructured.Unstructured // as it was read last, nil if it was not; only for the goroutine that is busy with the node
+	lease    *unstructured.Unstructured // as it was read last, or nil; only for the goroutine that is busy with the node
 	observed lease.Observation          // of that
 }
 

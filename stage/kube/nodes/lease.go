@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	manager   = "stagecraft"      // the field manager of what a lease holder writes
+	manager   = "stagecraft"      // the field manager of the writes of a lease holder
 	namespace = "kube-node-lease" // of the Leases of Nodes
 )
 
@@ -66,7 +66,7 @@ func (h *LeaseHolder) next() (*node, time.Duration) {
 	return n, wait
 }
 
-// holdLeases acquires and renews the Leases of one node after another.
+// holdLeases acquires and renews the Leases of nodes, one after another.
 func (h *LeaseHolder) holdLeases(ctx context.Context) {
 	for {
 		select {
@@ -162,8 +162,8 @@ func (h *LeaseHolder) read(ctx context.Context, n *node) error {
 	return n.answered(got, err)
 }
 
-// update renews or acquires the Lease. If another process has changed or deleted it, the new state
-// is read for the next attempt.
+// update renews or acquires the Lease. If another process has changed or deleted it, update reads
+// the new state for the next attempt.
 func (h *LeaseHolder) update(ctx context.Context, n *node, now time.Time) (bool, error) {
 	term := h.options.Lease.term()
 	write := term.Acquired

@@ -249,9 +249,9 @@ func TestOnlyWhatTheProcessOwnsIsOurs(t *testing.T) {
 	})
 }
 
-// TestRenewalsAreSpread holds that thousands of Nodes cost what they must and no more: each Lease
-// is renewed once in a quarter, evenly in time, by a few goroutines, and the Player is not asked to
-// reconsider for each of them.
+// TestRenewalsAreSpread checks that thousands of Nodes cost what they must and no more. A few
+// goroutines renew each Lease once in a quarter of its duration, evenly in time. The Player does
+// not reconsider its objects for each renewal.
 func TestRenewalsAreSpread(t *testing.T) {
 	const count = 10_000
 	play(t, func(s *scene) {

@@ -30,7 +30,8 @@ type Options struct {
 	Lease  Lease
 	// Owns reports whether this process may play an object, if several processes share a cluster:
 	// use shard.Member.Owns. For a Node it may be called with kind and name alone. It must be fast
-	// and safe for concurrent use. When its answers change, call [LeaseHolder.Refilter]. Nil: all.
+	// and safe for concurrent use. When its answers change, call [LeaseHolder.Refilter]. Nil: it
+	// may play all objects.
 	Owns func(obj *unstructured.Unstructured) bool
 	// Failed is called for requests that failed, by several goroutines at once. All of them are
 	// tried again. Default: nothing is called.
@@ -39,8 +40,8 @@ type Options struct {
 
 // Lease is how a [LeaseHolder] holds the Leases of Nodes.
 type Lease struct {
-	// Identity is the holder. "": there are no Leases. Processes that share the Nodes by
-	// Options.Owns have the same one.
+	// Identity is the holder. "" means no Leases. Processes that share the Nodes with Options.Owns
+	// have the same Identity.
 	Identity string
 	// Duration is how long a Lease lasts, in whole seconds. It is renewed after a quarter, and up
 	// to 4 % later. Default 40s.
@@ -80,8 +81,8 @@ func (l Lease) period() time.Duration { return l.Duration / 4 }
 func (l Lease) retry() time.Duration  { return l.Duration / 16 }
 func (l Lease) sweep() time.Duration  { return l.Duration / 40 }
 
-// LeaseHolder knows the Nodes of a cluster, and which of them are ours. It is safe for concurrent
-// use; it is run once.
+// LeaseHolder knows the Nodes of a cluster, and which of them this program plays. It is safe for
+// concurrent use; Run must be called once.
 type LeaseHolder struct {
 	cluster Cluster
 	options Options
@@ -117,8 +118,8 @@ func New(c Cluster, o Options) (*LeaseHolder, error) {
 // Rules returns the compiled policy.
 func (h *LeaseHolder) Rules() *Rules { return h.rules }
 
-// Plays reports whether an object is ours to play, at this moment. See the package for what that
-// means for Nodes, Pods and others.
+// Plays reports whether this program plays an object at this moment. The package comment says what
+// that means for Nodes, Pods and other objects.
 func (h *LeaseHolder) Plays(obj *unstructured.Unstructured) bool {
 	if !h.options.Owns(obj) || h.rules.Disregards(obj) {
 		return false
@@ -157,7 +158,7 @@ func (h *LeaseHolder) playsPod(pod *unstructured.Unstructured) bool {
 	return n.managed && (!h.options.Lease.wanted() || n.held(time.Now()))
 }
 
-// wasOurs reports whether a Node that does not exist was managed, as far as that is known.
+// wasOurs reports whether a Node that no longer exists was managed, as far as that is known.
 func (h *LeaseHolder) wasOurs(name string) bool {
 	if managed, certain := h.rules.certain(name); certain {
 		return managed
@@ -181,9 +182,9 @@ func (h *LeaseHolder) Refilter() {
 const throttle = 200 * time.Millisecond
 
 // Run follows the Nodes and keeps their Leases until ctx is done, and returns its cause. All
-// goroutines have ended by then; Leases are left to expire. Changed is called whenever
-// [LeaseHolder.Plays] may answer otherwise than before, by one goroutine at a time and at most five
-// times a second. Failures do not end it.
+// goroutines have ended by then; Leases are left to expire. Changed is called whenever an answer of
+// [LeaseHolder.Plays] might have changed, by one goroutine at a time and at most five times a
+// second. Failures do not end it.
 func (h *LeaseHolder) Run(ctx context.Context, changed func()) error {
 	var all sync.WaitGroup
 	all.Go(func() { h.followNodes(ctx) })
@@ -211,7 +212,7 @@ func (h *LeaseHolder) announce(ctx context.Context, changed func()) {
 	}
 }
 
-// notify tells Run that Plays may return something else than before.
+// notify tells Run that an answer of Plays might have changed.
 func (h *LeaseHolder) notify() { signal(h.changed) }
 
 func signal(c chan struct{}) {

@@ -21,7 +21,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// A scene is a cluster in memory, in virtual time, with lease holders that look at it.
+// A scene is a cluster in memory, in virtual time, with lease holders that use it.
 type scene struct {
 	t       *testing.T
 	cluster *memory.Cluster

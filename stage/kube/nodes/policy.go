@@ -18,17 +18,16 @@ var (
 	podKind  = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 )
 
-// Policy says which Nodes are managed, and which objects are left alone. The zero value manages
-// all.
+// Policy says which Nodes are managed, and which objects are not played. The zero value manages all
+// Nodes.
 //
 // The fields are the options of kwok's command line: manage-single-node (Names; here there may be
 // several), manage-nodes-with-label-selector, manage-nodes-with-annotation-selector,
 // disregard-status-with-label-selector and disregard-status-with-annotation-selector.
 type Policy struct {
-	// Names are those of the Nodes that are managed. Not together with selectors.
+	// Names are the names of the managed Nodes. They must not be combined with selectors.
 	Names []string
-	// Labels and Annotations select the Nodes that are managed. If both are given, a Node must
-	// match both.
+	// Labels and Annotations select the managed Nodes. If both are given, a Node must match both.
 	Labels, Annotations string
 	// Disregard selects objects of any kind that are not played. The Pods on a Node that it selects
 	// are not played either.
@@ -47,7 +46,7 @@ type Rules struct {
 	disregard   struct{ labels, annotations labels.Selector } // nil: none
 }
 
-// Compile returns the rules of a policy, or everything that is wrong with it.
+// Compile returns the rules of a policy. The error lists all faults of the policy.
 func (p Policy) Compile() (*Rules, error) {
 	r := &Rules{policy: p}
 	var faults []error
@@ -109,7 +108,7 @@ func (r *Rules) Disregards(obj *unstructured.Unstructured) bool {
 }
 
 // Select returns selectors for the Nodes and Pods that have to be watched, for [player.Options].
-// Objects that they do not select are not played. Of those that they select not all are played, so
+// Objects that they do not select are not played. Not all objects that they select are played, so
 // [LeaseHolder.Plays] is needed as well.
 func (r *Rules) Select() map[schema.GroupVersionKind]player.Selection {
 	nodes := player.Selection{Labels: r.policy.Labels}
@@ -122,7 +121,7 @@ func (r *Rules) Select() map[schema.GroupVersionKind]player.Selection {
 }
 
 // certain reports whether the policy alone decides if a Node that does not exist was managed, and
-// what it decides.
+// returns its decision.
 func (r *Rules) certain(name string) (managed, certain bool) {
 	switch {
 	case r.names != nil:
@@ -136,7 +135,7 @@ func (r *Rules) certain(name string) (managed, certain bool) {
 // remembered is how many deleted Nodes are remembered.
 const remembered = 10_000
 
-// names are the names that were added last, at most so many.
+// names are the most recent names, at most a given number.
 type names struct {
 	known map[string]bool
 	order []string

@@ -23,13 +23,13 @@ const (
 )
 
 // followNodes updates the nodes from the cluster, with a reflector of client-go. It watches all
-// Nodes, not only those that the policy selects: a Node that loses its label is not deleted.
+// Nodes, not only the Nodes that the policy selects: a Node that loses its label is not deleted.
 func (h *LeaseHolder) followNodes(ctx context.Context) {
 	expected := &unstructured.Unstructured{}
 	expected.SetGroupVersionKind(nodeKind)
 	options := cache.ReflectorOptions{Name: "stagecraft-nodes"}
 	reflector := cache.NewReflectorWithOptions(nodeLister{h}, expected, nodeStore{h}, options)
-	// Reflector.Run would log each error, and wait for long in virtual time.
+	// Reflector.Run would log each error, and would wait long in virtual time.
 	quiet := klog.NewContext(ctx, klog.Logger{})
 	backoff := wait.Backoff{Duration: throttle, Factor: 2, Jitter: 0.5, Steps: 100, Cap: maxBackoff}
 	_ = backoff.DelayWithReset(clock.RealClock{}, 2*maxBackoff).Until(quiet, true, true, func(ctx context.Context) (bool, error) {
@@ -38,7 +38,7 @@ func (h *LeaseHolder) followNodes(ctx context.Context) {
 	})
 }
 
-// nodeLister lists and watches Nodes for a reflector, and reports what fails.
+// nodeLister lists and watches Nodes for a reflector, and reports failures.
 type nodeLister struct{ *LeaseHolder }
 
 var _ cache.ListerWatcherWithContext = nodeLister{}
@@ -87,8 +87,8 @@ func (l nodeLister) WatchWithContext(ctx context.Context, o metav1.ListOptions) 
 	}), nil
 }
 
-// An observedWatch is a watch whose events somebody sees on their way. Unlike one of watch.Filter it
-// ends when it is stopped, also if an event waits for its reader.
+// An observedWatch is a watch that calls a function for each event. Unlike watch.Filter, it ends
+// when it is stopped, even if an event waits for its reader.
 type observedWatch struct {
 	changes watch.Interface
 	out     chan watch.Event

@@ -12,10 +12,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube/shard"
 )
 
-// jumping is a link of a process whose clock shows other times than those of others, and jumps.
+// jumping is a link of a process whose clock differs from other clocks, and jumps.
 type jumping struct {
 	*link
-	clock func() time.Duration // what it shows beside the time
+	clock func() time.Duration // the difference between the clock and the true time
 }
 
 func (j *jumping) shift(obj *unstructured.Unstructured) *unstructured.Unstructured {
@@ -39,7 +39,7 @@ func (j *jumping) Update(ctx context.Context, obj *unstructured.Unstructured, o 
 	return j.link.Update(ctx, j.shift(obj), o, subresources...)
 }
 
-// startJumping starts a process with a clock of its own.
+// startJumping starts a process with its own clock.
 func (r *rig) startJumping(name string, clock func() time.Duration) {
 	l := &link{Cluster: r.cluster}
 	m, err := shard.New(&jumping{l, clock}, shard.Options{Identity: name, Failed: r.failed})
@@ -49,8 +49,8 @@ func (r *rig) startJumping(name string, clock func() time.Duration) {
 	r.all.Go(func() { _ = m.Run(ctx, func() {}) })
 }
 
-// Whatever the clocks of processes show, and whenever they jump: each keeps its share, no object has
-// two owners, and one that dies hands over as soon as with right clocks.
+// The clocks of processes can show any time and jump at any moment. Each process keeps its share,
+// and no object has two owners. A process that dies hands over as soon as with right clocks.
 func TestTimesInLeasesDoNotMatter(t *testing.T) {
 	const years = 10 * 365 * 24 * time.Hour
 	play(t, func(r *rig) {

@@ -1,15 +1,16 @@
-// Package shard shares the objects of a cluster among replicas of a program: each object belongs to
-// one of the running members, and the members coordinate through Leases alone. It is for
+// Package shard shares the objects of a cluster among replicas of a program. Each object belongs to
+// one of the running members, and the members coordinate only through Leases. Use it for
 // player.Options.Filter.
 //
 // # Terminology
 //
-// A group is the processes that share the objects; each of them is a [Member]. Each member holds
-// one Lease, named <group>.<identity>, with the label [GroupLabel]. The owner of an object is the
-// member with the highest hash of member and key (rendezvous hashing), see [Owner]: the objects are
-// spread evenly, and when a member joins or leaves, only its own share changes hands. A Pod that is
-// bound to a Node has the key of the Node, because addresses of Pods come from the ranges of Nodes;
-// any other object has its own key, see [KeyOf].
+// A group is the processes that share the objects. Each process is a [Member]. Each member holds
+// one Lease, named <group>.<identity>, with the label [GroupLabel].
+//
+// The owner of an object is the member with the highest hash of member and key (rendezvous
+// hashing), see [Owner]. So the objects are spread evenly, and when a member joins or leaves, only
+// its own share changes owners. A Pod that is bound to a Node has the key of the Node, because
+// addresses of Pods come from the ranges of Nodes. Any other object has its own key, see [KeyOf].
 //
 // # Usage
 //
@@ -18,8 +19,8 @@
 //	go member.Run(ctx, p.Refilter)
 //	err = p.Run(ctx)
 //
-// Replicas need the verbs list, create, update and delete on Leases of one namespace. All of a
-// group play the same Stages with the same seed. With package nodes, its Options.Owns is
+// Replicas need the verbs list, create, update and delete on Leases of one namespace. All members
+// of a group play the same Stages with the same seed. With package nodes, its Options.Owns is
 // Member.Owns.
 //
 // # Who owns what, and when
@@ -31,16 +32,16 @@
 //   - An object has at most one owner. A member that could not read and renew for four fifths of
 //     the duration gives up its share, and joins again. The others take its share only when its
 //     Lease has not changed for the whole duration.
-//   - A member that joins owns nothing until all existing members have written into their Leases
-//     that they saw it; each gives up that part of its share before it writes that. This takes two
-//     reads, two seconds by default. Members that join later find its Lease.
+//   - A member that joins owns nothing at first. It waits until all existing members have written
+//     into their Leases that they saw it; each of them first gives up that part of its share. This
+//     takes two reads, two seconds by default. Members that join later find its Lease.
 //   - When a member crashes, others take its share after the duration and one read. When its Run
 //     ends, it deletes its Lease, and others take its share at their next read.
 //
-// When an object changes hands, the new owner starts its delay again, as a process does that is
-// started again. Nothing is lost, because all state is in the objects. If the old owner has already
-// sent a request, the uid and resourceVersion that a player.Player sends with each request prevent
-// that the object changes twice.
+// When an object changes owners, the new owner starts its delay again, like a restarted process.
+// Nothing is lost, because all state is in the objects. The old owner might have already sent a
+// request. Then the uid and resourceVersion in each request of a player.Player prevent a second
+// change of the object.
 //
 // Two processes must not have the same identity: the second one waits until the first one has
 // ended. A process that starts again after a crash, with its old identity, waits for one lease
@@ -53,5 +54,5 @@
 //
 // # Concurrency
 //
-// A Member is safe for concurrent use; it is run once.
+// A Member is safe for concurrent use; Run must be called once.
 package shard

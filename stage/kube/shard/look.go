@@ -73,8 +73,7 @@ func (s *session) see(identity string, l *unstructured.Unstructured, now time.Ti
 	o.lease, o.live = l, !o.Expired(l, now)
 }
 
-// find records the Lease with our name, nil if there is none. Another process may have deleted or
-// acquired it.
+// find records the Lease with our name, or nil. Another process may have deleted or acquired it.
 func (s *session) find(l *unstructured.Unstructured, now time.Time) {
 	s.found = l
 	if s.own != "" && l == nil {

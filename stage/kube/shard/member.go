@@ -38,16 +38,16 @@ type Cluster interface {
 type Options struct {
 	// Group is the name of the group. Default "stagecraft".
 	Group string
-	// Identity names this member; no other process may have it at the same time. The name of the
-	// Pod or of the host is a good one. Required.
+	// Identity names this member. No other process may have it at the same time. Use the name of
+	// the Pod or of the host. Required.
 	Identity string
 	// Namespace is where the Leases are. Default "default".
 	Namespace string
 	// Duration is how long a member may go without renewing, in whole seconds. Default 15s.
 	Duration time.Duration
-	// Failed is called for requests that failed, all of which are tried again, and with the reason
-	// if the member loses its share. It is called by the goroutine of Run. Default: nothing is
-	// called.
+	// Failed is called for requests that failed. The member tries all of them again. It is also
+	// called with the reason if the member loses its share. The goroutine of Run calls it. Default:
+	// no call.
 	Failed func(error)
 }
 
@@ -61,7 +61,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// validate returns everything that is wrong with the options.
+// validate returns all faults of the options.
 func (o Options) validate() error {
 	var faults []error
 	refuse := func(field, value, why string) {
@@ -121,7 +121,7 @@ func (m *Member) Owns(obj *unstructured.Unstructured) bool {
 }
 
 // Members returns the identities of the members that own objects now, as this member knows them,
-// sorted; none if it has no share itself.
+// sorted; nil if it has no share itself.
 func (m *Member) Members() []string {
 	v := m.view.Load()
 	if v == nil || !time.Now().Before(v.until) {
@@ -131,8 +131,8 @@ func (m *Member) Members() []string {
 }
 
 // Run joins the group and renews the Lease until ctx is done; then it leaves and returns the cause.
-// Changed is called whenever [Member.Owns] may answer otherwise than before, by the goroutine of
-// Run, the last time when the member has left. Failures do not end it.
+// Changed is called by the goroutine of Run whenever an answer of [Member.Owns] might have changed,
+// the last time when the member has left. Failures do not end it.
 func (m *Member) Run(ctx context.Context, changed func()) error {
 	s := newSession(m, changed)
 	for ctx.Err() == nil {

@@ -191,8 +191,8 @@ func TestChangesAreTold(t *testing.T) {
 	})
 }
 
-// TestAShareEndsOnTime holds that a share lasts four fifths of the duration from the last renewal,
-// however requests fail, and that its end is told of then.
+// TestAShareEndsOnTime checks that a share lasts four fifths of the duration from the last renewal,
+// no matter how requests fail, and that its end is reported then.
 func TestAShareEndsOnTime(t *testing.T) {
 	for name, trouble := range map[string]func(*link){
 		"requests hang":    func(l *link) { l.hangs = true },
@@ -237,8 +237,8 @@ func (r *rig) renewed(identity string) time.Time {
 	return at
 }
 
-// TestAnswersThatComeTooLateAreNone holds that a Lease is joined anew when its renewal is known
-// only after the share has ended: others may have taken it in between.
+// TestAnswersThatComeTooLateAreNone checks that a member joins again when the answer to its renewal
+// comes only after the share has ended: others could have taken its keys in between.
 func TestAnswersThatComeTooLateAreNone(t *testing.T) {
 	play(t, func(r *rig) {
 		a := r.start("a", "a")
@@ -257,8 +257,8 @@ func TestAnswersThatComeTooLateAreNone(t *testing.T) {
 }
 
 // TestNoObjectHasTwoOwnersWhateverHappens lets processes die, leave, freeze and lose their
-// connections at random. All the while no object has two owners, and when the troubles end each has
-// one.
+// connections at random. At no time does an object have two owners. When the troubles end, each
+// object has one owner.
 func TestNoObjectHasTwoOwnersWhateverHappens(t *testing.T) {
 	for seed := range uint64(16) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// KeyOf returns the key by which an object is given to a member: that of its Node for a Pod which
-// is bound to one, else its own.
+// KeyOf returns the key by which an object is given to a member. A Pod that is bound to a Node has
+// the key of the Node; any other object has its own key.
 func KeyOf(obj *unstructured.Unstructured) stage.Key {
 	key := stage.KeyOf(obj)
 	if key.Group != "" || key.Kind != "Pod" {
@@ -18,9 +18,9 @@ func KeyOf(obj *unstructured.Unstructured) stage.Key {
 	return key
 }
 
-// Owner returns which of the members owns the objects of a key, "" if there are none. Neither the
-// order of members nor the version in the key matters. Of all keys each member owns about the same
-// share; without one member, only its keys have other owners.
+// Owner returns which of the members owns the objects of a key, or "" without members. Neither the
+// order of members nor the version in the key matters. Each member owns about the same share of all
+// keys. If one member is missing, only its keys have other owners.
 func Owner(members []string, key stage.Key) string {
 	var owner string
 	var most uint64

@@ -154,8 +154,7 @@ func phase(obj *unstructured.Unstructured) string {
 
 // TestNoTransitionIsLostOrPlayedTwice lets processes that play one cluster die, leave, freeze and
 // lose their connections at random, while Pods are created and deleted. In the end every Pod runs,
-// was patched as often as it has Stages, and has an address of its own; those that were deleted are
-// gone.
+// was patched as often as it has Stages, and has its own address; the deleted Pods are gone.
 func TestNoTransitionIsLostOrPlayedTwice(t *testing.T) {
 	for seed := range uint64(10) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
@@ -187,7 +186,7 @@ func TestNoTransitionIsLostOrPlayedTwice(t *testing.T) {
 	}
 }
 
-// happen does something to one process, or adds one.
+// happen causes a random trouble for one process, or adds a process.
 func (g *processGroup) happen(random *rand.Rand, i int) {
 	identities := g.names()
 	name := identities[random.IntN(len(identities))]
@@ -215,7 +214,7 @@ func (g *processGroup) happen(random *rand.Rand, i int) {
 	}
 }
 
-// finish ends all troubles and looks at what has become of the Pods.
+// finish ends all troubles and checks the Pods.
 func (g *processGroup) finish() {
 	for _, a := range g.processes {
 		a.wire.trouble((*link).heal)
@@ -244,8 +243,8 @@ func (g *processGroup) finish() {
 	}
 }
 
-// TestEveryMemberPlaysItsShare holds that the work is shared indeed, and that only who owns a Node
-// patches its Pods.
+// TestEveryMemberPlaysItsShare checks that the members share the work, and that only the owner of a
+// Node patches its Pods.
 func TestEveryMemberPlaysItsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

@@ -22,7 +22,7 @@ import (
 
 const duration = 15 * time.Second // of a Lease, the default
 
-// A link is the way of one member to the cluster, with what can happen to it.
+// A link connects one member to the cluster, with possible troubles.
 type link struct {
 	*memory.Cluster
 	mu      sync.Mutex
@@ -31,7 +31,7 @@ type link struct {
 	loses   bool // requests are carried out, and their answers lost
 	blind   bool // it can write, not read
 	slow    time.Duration
-	late    time.Duration // answers to updates come so much later, even when nobody waits any more
+	late    time.Duration // answers to updates are late by this time, even when the client no longer waits
 	frozen  time.Time     // the process does nothing until then
 }
 
@@ -161,7 +161,7 @@ func (r *rig) failed(err error) {
 	r.faults = append(r.faults, err)
 }
 
-// told is what failed.
+// told are the reported failures.
 func (r *rig) told() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -190,7 +190,7 @@ func (r *rig) end() {
 	r.all.Wait()
 }
 
-// owners returns how many objects each process owns, and fails if two own one object.
+// owners returns how many objects each process owns, and fails if two processes own one object.
 func (r *rig) owners() (owned map[string]int, orphans int) {
 	owned = map[string]int{}
 	for _, obj := range r.objects {
@@ -229,7 +229,7 @@ func (r *rig) settle(limit time.Duration) time.Duration {
 	}
 }
 
-// share is who owns anything.
+// share returns the processes that own anything.
 func (r *rig) share() []string {
 	owned, _ := r.owners()
 	return slices.Sorted(maps.Keys(owned))
@@ -253,7 +253,7 @@ var leaseKind = schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "
 
 func identity(i int) string { return fmt.Sprintf("player-%d", i) }
 
-// heal ends all troubles but that of a process that is frozen.
+// heal ends all troubles except that of a frozen process.
 func (l *link) heal() {
 	l.hangs, l.refuses, l.loses, l.blind, l.slow, l.late = false, false, false, false, 0, 0
 }

@@ -24,7 +24,7 @@ type session struct {
 	changed func()
 	random  *rand.Rand
 
-	found    *unstructured.Unstructured // the Lease with our name, as it was read last; nil if there is none
+	found    *unstructured.Unstructured // the Lease with our name, as it was read last, or nil
 	before   lease.Observation          // of found, while another process holds it
 	own      string                     // the epoch with which we hold it; "" if we do not
 	former   string                     // the epoch with which we held it last

@@ -31,8 +31,8 @@ spec:
         metadata: {name: made, namespace: kube-system}
 `
 
-// Whoever may write Stages is not who may do everything: what a Stage of the cluster writes to other
-// objects, and as whom, has to be allowed.
+// The permission to write Stages is not the permission to do everything. Stages of the cluster can
+// write to other objects, or as another user, only if this is allowed.
 func TestStagesOfAClusterDoWhatIsAllowed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		allow     *stage.Allow

@@ -17,16 +17,16 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// Accepted is the type of the condition that tells what became of a Stage, as that of Gateway API
-// does of a route: True if its present version is good. The message has the faults, and what is in
-// use instead.
+// Accepted is the type of the condition that reports what became of a Stage, like the condition of
+// a route in Gateway API: True if its present version is good. The message has the faults, and says
+// which version is in use instead.
 const Accepted = "Accepted"
 
 // The reasons of the condition.
 const (
 	ReasonCompiled   = "Compiled"   // the present version is in use
 	ReasonInvalid    = "Invalid"    // it does not compile
-	ReasonNotAllowed = "NotAllowed" // it does what [stage.Options].Allow does not list
+	ReasonNotAllowed = "NotAllowed" // it does something that [stage.Options].Allow does not list
 )
 
 const (
@@ -34,10 +34,10 @@ const (
 	longMessage = 32 << 10 // bytes that a condition takes
 )
 
-// tell writes the condition into the status of a Stage, unless it is there already. Conditions of
-// others stay. If the Stage has changed since, the write is a conflict. A condition that was written
-// once is not written again over another one of the same version: two replicas with different last
-// good versions would overwrite each other without end.
+// tell writes the condition into the status of a Stage, unless the status already has it. It keeps
+// the conditions of others. If the Stage has changed since, the write is a conflict. tell does not
+// write a condition again over a different condition of the same version: two replicas with
+// different last good versions would overwrite each other without end.
 func (b *stageRecord) tell(ctx context.Context, r reconcile.Request, obj *unstructured.Unstructured) error {
 	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	i := slices.IndexFunc(conditions, func(c any) bool { return field(c, "type") == Accepted })
@@ -92,7 +92,7 @@ func (v VersionStatus) reason() string {
 	return ReasonNotAllowed
 }
 
-// message lists the faults, and tells what is in use instead of a version that has some.
+// message lists the faults, and says which version is in use instead of a faulty one.
 func (v VersionStatus) message() string {
 	var lines []string
 	for _, f := range v.Faults {

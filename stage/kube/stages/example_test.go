@@ -12,8 +12,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/player"
 )
 
-// A cluster plays the Stages that it has, those that come later too. With kube.NewForConfig in
-// place of memory.New it is a real one.
+// A cluster plays its own Stages, including Stages that are created later. With kube.NewForConfig
+// instead of memory.New it is a real cluster.
 func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()

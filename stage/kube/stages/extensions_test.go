@@ -15,7 +15,7 @@ func later(offset string) string {
 		`{name: run, annotations: {other: one, stagecraft-go.github.io/delay: "offset: `+offset+`"}}`, 1)
 }
 
-// annotate changes the annotations of the Stage and nothing else, so that its generation stays.
+// annotate changes only the annotations of the Stage, so that its generation stays.
 func (l *lab) annotate(manifest string) {
 	l.Helper()
 	obj := l.stage("run")

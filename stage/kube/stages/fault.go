@@ -18,7 +18,7 @@ type Fault struct {
 	Line    int    // in the text of the field, from 1; 0 if the whole field is meant
 	Column  int    // in bytes, from 1
 	Warning bool   // whether it leaves the Stage usable
-	Err     error  // what is wrong
+	Err     error  // the fault
 }
 
 // String prints `spec.selector.matchExpressions[0].jq.key:1:5: what is wrong`.
@@ -38,8 +38,9 @@ func (f Fault) String() string {
 	return b.String()
 }
 
-// within turns the place of a fault in the text of a Stage, which is one line of JSON, into the
-// line and column in the field. They are 0 if the fault is the field.
+// within converts the place of a fault. The argument is the place in the text of a Stage, which is
+// one line of JSON. The result is the line and column in the field, or 0 if the fault is the field
+// itself.
 func within(obj *unstructured.Unstructured, source stage.Source, e *stage.Error) (line, column int) {
 	text, ok := field(obj.Object, e.Path).(string)
 	if !ok || len(source.Stages()) != 1 || e.Position == source.Locate(0, e.Path, -1) {

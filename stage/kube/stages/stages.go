@@ -17,23 +17,24 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
-// stageKind is that of Stages in a cluster.
+// stageKind is the kind of Stages in a cluster.
 var stageKind = schema.GroupVersionKind{Group: v1alpha1.Group, Version: v1alpha1.Version, Kind: v1alpha1.Kind}
 
-// A Player is what Stages are for. [player.Player] is one.
+// A Player plays Stages. [player.Player] implements it.
 type Player interface {
-	// Use puts a Set in the place of the present one. It is called by one goroutine at a time.
+	// Use replaces the present Set. It is called by one goroutine at a time.
 	Use(*stage.Set)
 }
 
 // Options of [Follow]. The zero value is the default.
 type Options struct {
-	// Compile is how Stages are compiled. All Sets have the same Env: if it gives none, one that is
-	// made for them. Its default for Allow is the zero [stage.Allow], which lets Stages only change
-	// the objects that they are played on: whoever may write Stages is not who may do everything.
+	// Compile is how Stages are compiled. All Sets have the same Env: the Env of these options, or
+	// one that is made for them. The default for Allow is the zero [stage.Allow]. It lets Stages
+	// change only the objects that they are played on, because a user who may write Stages need not
+	// be allowed to do everything.
 	Compile stage.Options
-	// Trace is called for each version of a Stage that was looked at, in the order of their names,
-	// before it takes effect, by one goroutine at a time.
+	// Trace is called for each version of a Stage that was read, before the version takes effect.
+	// The calls are in the order of the names, by one goroutine at a time.
 	Trace func(VersionStatus)
 	// Failed is called for requests that failed. They are tried again.
 	Failed func(error)
@@ -43,7 +44,7 @@ type Options struct {
 type VersionStatus struct {
 	Stage      string
 	Generation int64 // metadata.generation of the version that was looked at
-	InUse      int64 // that of the version in use; 0 if there is none
+	InUse      int64 // metadata.generation of the version in use; 0 without one
 	// Faults of the version. It is good if all are warnings.
 	Faults []Fault
 
@@ -78,13 +79,13 @@ func Follow(ctx context.Context, cluster transport.Transport, player Player, o O
 func Play(ctx context.Context, cluster transport.Transport, p player.Options, o Options) error {
 	player := player.New(stage.MustCompile(), cluster, p)
 	var both sync.WaitGroup
-	both.Go(func() { _ = player.Run(ctx) }) // its error is that of ctx
+	both.Go(func() { _ = player.Run(ctx) }) // its error is the error of ctx
 	err := Follow(ctx, cluster, player, o)
 	both.Wait()
 	return err
 }
 
-// Controller is what Follow runs, for loops of package reconcile.
+// Controller returns the controller that Follow runs, for loops of package reconcile.
 func Controller(player Player, o Options) reconcile.Controller {
 	if o.Compile.Env == nil {
 		o.Compile.Env = render.NewNetwork(render.NetworkOptions{})
@@ -113,12 +114,12 @@ type library struct {
 	used         []*stage.Source // in the order of their names
 }
 
-// A stageRecord is what is known of one Stage.
+// A stageRecord is the knowledge about one Stage.
 type stageRecord struct {
 	obj           *unstructured.Unstructured // the version that was looked at last
-	good          *stage.Source              // the version in use; nil if there is none
+	good          *stage.Source              // the version in use, or nil
 	versionStatus VersionStatus
-	told          bool // whether the status of the Stage says so already
+	told          bool // whether the status of the Stage already says so
 }
 
 // read takes in all Stages, which are in the order of their names, and gives the player another Set

@@ -38,7 +38,7 @@ type lab struct {
 	compile  stage.Options
 	verdicts []stages.VersionStatus
 	failures []error
-	writes   atomic.Int64 // of statuses of Stages, by all who play
+	writes   atomic.Int64 // of statuses of Stages, by all players
 }
 
 // newLab begins with objects, in YAML.
@@ -76,7 +76,7 @@ func (l *lab) play() (stop func()) {
 	return stop
 }
 
-// used is a player that tells of the Sets it gets.
+// used is a player that reports the Sets that it gets.
 type used func(*stage.Set)
 
 func (u used) Use(s *stage.Set) { u(s) }
@@ -101,7 +101,7 @@ func (l *lab) create(manifest string) {
 	synctest.Wait()
 }
 
-// change puts another spec into a Stage, that of a manifest.
+// change replaces the spec of a Stage with that of a manifest.
 func (l *lab) change(manifest string) {
 	l.Helper()
 	next := object(l.T, manifest)
@@ -145,7 +145,7 @@ func (l *lab) phase(name string) string {
 	return phase
 }
 
-// wait lets time pass, to just after what is due then.
+// wait lets time pass, to just after the next due work.
 func (l *lab) wait(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -154,7 +154,7 @@ func (l *lab) wait(d time.Duration) {
 const pod = `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default},
   spec: {nodeName: n, containers: [{name: c, image: i}]}, status: {phase: Pending}}`
 
-// bubble runs a test in virtual time on a cluster that has the definition and a Pod.
+// bubble runs a test in virtual time on a cluster with the definition and a Pod.
 func bubble(t *testing.T, test func(*testing.T, *lab)) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, stages.Definition()+"\n---\n"+pod)
@@ -255,7 +255,7 @@ func TestAFaultyStageDoesNotConcernTheOthers(t *testing.T) {
 	})
 }
 
-// TestAnotherStageOfTheNameHasNoLastVersion deletes and creates a Stage while nobody looks.
+// TestAnotherStageOfTheNameHasNoLastVersion deletes and creates a Stage while no client watches.
 func TestAnotherStageOfTheNameHasNoLastVersion(t *testing.T) {
 	sets := 0
 	c := stages.Controller(used(func(*stage.Set) { sets++ }), stages.Options{})

@@ -31,8 +31,8 @@ func extensionsOf(obj *unstructured.Unstructured) map[string]string {
 	return extensions
 }
 
-// check compiles a Stage by itself. It returns the faults, and the Stage if it is good. The Stage
-// has no positions, because they would be those of a text that only check has seen.
+// check compiles one Stage. It returns the faults, and the Stage if it is good. The Stage has no
+// positions, because only check has the text to which they would refer.
 func check(o stage.Options, obj *unstructured.Unstructured) ([]Fault, *stage.Source) {
 	text, err := json.Marshal(map[string]any{
 		"apiVersion": obj.GetAPIVersion(), "kind": obj.GetKind(),

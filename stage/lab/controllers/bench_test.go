@@ -35,8 +35,8 @@ func BenchmarkOneDeployment(b *testing.B) {
 	}
 }
 
-// TestALargeDeploymentAllocatesNoMore: a Pod of it costs at most 1.3 times what one of a small
-// Deployment costs. Times differ, so allocations are compared.
+// TestALargeDeploymentAllocatesNoMore: a Pod of a large Deployment costs at most 1.3 times as much
+// as a Pod of a small one. The test compares allocations, because times vary.
 func TestALargeDeploymentAllocatesNoMore(t *testing.T) {
 	allocations := func(deployments, replicas int) (count, bytes float64) {
 		var before, after runtime.MemStats

@@ -22,7 +22,7 @@ type Options struct {
 	Scheduling scheduling.Options
 	// Services are the options of the controller that gives Services their addresses.
 	Services services.Options
-	// Nodes are the options of the controllers that see to Nodes that fail.
+	// Nodes are the options of the controllers for failing Nodes.
 	Nodes nodes.Options
 	// Autoscaling are the options of the controller of HorizontalPodAutoscalers.
 	Autoscaling autoscaling.Options

@@ -30,8 +30,8 @@ const (
 	binding   = "kube-scheduler binds by a subresource, which does not count"
 )
 
-// differences are all those between the recordings and stage/memory with these controllers. Each
-// row has to be met.
+// differences are all differences between the recordings and stage/memory with these controllers.
+// Each row must occur.
 var differences = []difference{
 	{of: real, kind: "Pod", path: "status/conditions/*/lastProbeTime", value: "null", why: typed},
 	{of: ours, kind: "Pod", path: "status/conditions/*/reason", value: `""`, why: typed},

@@ -1,5 +1,5 @@
-// Package controllers has what kube-controller-manager and kube-scheduler do for workloads, without
-// their informers and caches. The controllers are in the packages below it, by subject:
+// Package controllers does what kube-controller-manager and kube-scheduler do for workloads,
+// without their informers and caches. The controllers are in the packages below it, by subject:
 //
 //	workloads   Deployments, ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets
 //	batch       Jobs, CronJobs
@@ -17,8 +17,8 @@
 //
 // # Usage
 //
-// They are controllers of package stage/reconcile. In virtual time, beside Stages that play Nodes
-// and Pods:
+// They are controllers of package stage/reconcile. In virtual time, they run together with Stages
+// that play Nodes and Pods:
 //
 //	set, err := stage.Compile(stage.Options{}, presets.NodeFast(), presets.PodGeneral())
 //	sim, err := simulation.New(set, simulation.Options{
@@ -34,8 +34,8 @@
 //	all := controllers.All(controllers.Options{})
 //	err := reconcile.Play(ctx, cluster, reconcile.PlayOptions{}, all...)
 //
-// Those who want only some of them take them from the packages below. Several controllers have a
-// state, so that each loop needs controllers of its own.
+// To run only some of them, take them from the packages below. Several controllers keep state, so
+// each loop needs its own controllers.
 //
 // # Determinism
 //
@@ -48,10 +48,11 @@
 //
 // # Compatibility
 //
-// Behaviour, status, conditions with their reasons, messages, times and order, annotations, labels
-// and finalizers are those of Kubernetes 1.36, phase by phase as in testdata/recordings, which the
-// real controllers made. Fields that an object leaves out have the defaults of the API server, also on
-// a cluster that stores no defaults, as stage/memory does without package defaults. What differs:
+// These are like Kubernetes 1.36: behavior, status, conditions with their reasons, messages, times
+// and order, annotations, labels and finalizers. They agree phase by phase with
+// testdata/recordings, which the real controllers made. Fields that an object leaves out have the
+// defaults of the API server. This also holds on a cluster that stores no defaults, such as
+// stage/memory without package defaults. What differs:
 //
 //	Kubernetes does                          | these do                          | why
 //	-----------------------------------------+-----------------------------------+------------------
@@ -73,6 +74,6 @@
 //	count the backoff of a Job by the        | count it by the Pods that exist   | the controller has
 //	failures that they have seen             |                                   | no state
 //
-// Namespaces become Active, and definitions Established, by stage/memory itself, which also
-// collects what has lost its owner.
+// stage/memory itself makes Namespaces Active and definitions Established, and collects objects
+// that have lost their owner.
 package controllers

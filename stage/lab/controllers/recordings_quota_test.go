@@ -62,8 +62,8 @@ func TestTheRecordingWithAQuota(t *testing.T) {
 	})
 }
 
-// A slowClient creates no faster than a client over a network: until the quota controller has written
-// the status of a new quota, that quota refuses nothing.
+// A slowClient creates objects as slowly as a client over a network. Until the quota controller has
+// written the status of a new quota, that quota refuses nothing.
 type slowClient struct{ *memory.Cluster }
 
 func (c slowClient) Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {

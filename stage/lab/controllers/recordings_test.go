@@ -18,8 +18,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/clustertest"
 )
 
-// TestRecordings plays the scripts of the recordings with these controllers and compares what they
-// write, phase by phase, with what the real controllers wrote.
+// TestRecordings plays the scripts of the recordings with these controllers. It compares their
+// writes, phase by phase, with the writes of the real controllers.
 func TestRecordings(t *testing.T) {
 	files, err := filepath.Glob("testdata/recordings/*.yaml")
 	require.NoError(t, err)
@@ -47,7 +47,7 @@ func TestRecordings(t *testing.T) {
 	t.Logf("%d phases are equal but for %d differences on purpose", phases, len(differences))
 }
 
-// A comparison is that of one recording. It counts which of the differences it met.
+// A comparison compares one recording. It counts the differences that occurred.
 type comparison struct {
 	recording string
 	kinds     []string
@@ -66,7 +66,7 @@ func (c comparison) require(t *testing.T, want, got recording.Phase) {
 	require.Equal(t, text(want.Objects, real), text(got.Objects, ours), want.Name)
 }
 
-// strip removes what differs on purpose, and sorts the objects again.
+// strip removes intended differences, and sorts the objects again.
 func (c comparison) strip(objects []map[string]any, from side) (stripped []map[string]any) {
 	for _, obj := range objects {
 		obj = runtime.DeepCopyJSON(obj)
@@ -81,8 +81,8 @@ func (c comparison) strip(objects []map[string]any, from side) (stripped []map[s
 	return stripped
 }
 
-// cut removes the field of a difference, and the maps that are empty then. It is false if there is
-// none.
+// cut removes the field of a difference, and the maps that are empty then. It returns false without
+// the field.
 func (d difference) cut(v any, path []string) bool {
 	switch v := v.(type) {
 	case []any:

@@ -31,8 +31,8 @@ var (
 	eventKind = schema.GroupVersionKind{Version: "v1", Kind: "Event"}
 )
 
-// rateLimited is a cluster where nothing takes time but the rate limits of the controllers, as in
-// the runs of the real controllers.
+// rateLimited is a cluster where only the rate limits of the controllers take time, as in the runs
+// of the real controllers.
 func rateLimited() *simulation.Timing {
 	t := simulation.ClusterLike()
 	t.Latency, t.WatchDelay, t.Kubelet = timing.Latency{}, 0, simulation.KubeletTiming{}
@@ -172,7 +172,7 @@ spec:
   next: {statusTemplate: "{phase: Succeeded, conditions: [{type: Ready, status: 'False'}]}"}
 `
 
-// TestClusterLikeKnowsAllControllers holds that a controller that is renamed or new does not lose its
+// TestClusterLikeKnowsAllControllers checks that a new or renamed controller does not lose its
 // limits silently.
 func TestClusterLikeKnowsAllControllers(t *testing.T) {
 	known := simulation.ClusterLike().Controllers
@@ -187,8 +187,8 @@ func TestClusterLikeKnowsAllControllers(t *testing.T) {
 	}
 }
 
-// TestTimeChangesNoOutcome plays the same objects with and without time: in the end there is the
-// same, and on the way nothing was created twice.
+// TestTimeChangesNoOutcome plays the same objects with and without time. The end is the same, and
+// nothing is created twice on the way.
 func TestTimeChangesNoOutcome(t *testing.T) {
 	outcome := func(timing *simulation.Timing, seed uint64) (counts map[string]int) {
 		c := clustertest.New(t, clustertest.Options{Nodes: 4, Pods: presets.PodGeneral, Seed: seed, Timing: timing})

@@ -72,8 +72,8 @@ func object(t testing.TB, text string) *unstructured.Unstructured {
 
 const pod = `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}, spec: {containers: [{name: a, image: "nginx:1.2", resources: {limits: {cpu: 1}}}]}}`
 
-// TestAChangeIsFilledIn holds that what a patch leaves open is filled in, too, and that what the
-// sender holds in hand is not changed.
+// TestAChangeIsFilledIn checks that the fields that a patch leaves open are filled in, and that the
+// sender's own object does not change.
 func TestAChangeIsFilledIn(t *testing.T) {
 	c := memory.New(memory.Options{})
 	c.Extend(defaults.Hooks())
@@ -93,7 +93,7 @@ func TestAChangeIsFilledIn(t *testing.T) {
 	require.Equal(t, []any{map[string]any{"name": "a", "image": "", "imageID": "", "lastState": map[string]any{}, "ready": false, "restartCount": int64(0), "state": map[string]any{}}}, statuses)
 }
 
-// TestWhatIsStoredIsComplete holds that a change of a status does not look at the spec again.
+// TestWhatIsStoredIsComplete checks that a change of a status does not look at the spec again.
 func TestWhatIsStoredIsComplete(t *testing.T) {
 	obj := object(t, pod)
 	next := &unstructured.Unstructured{Object: maps.Clone(obj.Object)}
@@ -102,8 +102,8 @@ func TestWhatIsStoredIsComplete(t *testing.T) {
 	require.NotContains(t, next.Object["spec"], "dnsPolicy", "the spec is that of the stored object")
 }
 
-// TestANegativeGracePeriodIsASecond holds that a Pod cannot have less, nor a deletion ask for less, and
-// that a template keeps what it says.
+// TestANegativeGracePeriodIsASecond checks that neither a Pod nor a deletion can have a negative
+// grace period, and that a template keeps its value.
 func TestANegativeGracePeriodIsASecond(t *testing.T) {
 	c := memory.New(memory.Options{})
 	c.Extend(defaults.Hooks())

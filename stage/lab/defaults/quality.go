@@ -9,8 +9,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// qualityOfService sets the class of a Pod by what it asks for of CPU and memory: Guaranteed where
-// each container has limits that it requests, BestEffort where none asks for anything.
+// qualityOfService sets the class of a Pod by its CPU and memory: Guaranteed if each container
+// requests its limits, BestEffort if no container has a request or a limit.
 func qualityOfService(v *memory.Review) error {
 	set(v, "status", "qosClass", classOfPod(spec(v)))
 	return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// The range of addresses of Services, as kubeadm sets it up: 10.96.0.0/12. Addresses that nobody
-// asked for come from above the first 256.
+// The range of addresses of Services, as kubeadm sets it up: 10.96.0.0/12. Addresses that the
+// server picks come from above the first 256.
 var (
 	firstAddress = netip.MustParseAddr("10.96.0.0")
 	addressRange = netip.PrefixFrom(firstAddress, 12)
@@ -22,7 +22,7 @@ var (
 const addressCount, lowAddresses = 1 << 20, 256
 
 // clusterIPs allocates the address of a Service, as the registry of Services does in a cluster with
-// IPv4 only. A Service keeps the one it has.
+// IPv4 only. A Service keeps its address.
 func clusterIPs(v *memory.Review) error {
 	s := spec(v)
 	if s["type"] == "ExternalName" {
@@ -70,7 +70,7 @@ func addressesOf(v *memory.Review) map[string]bool {
 func takenAddress(v *memory.Review, ip string) *field.Error {
 	path := field.NewPath("spec", "clusterIPs").Index(0)
 	switch addr, err := netip.ParseAddr(ip); {
-	case ip == "None", v.Old != nil, err != nil: // what is no address is refused by validation
+	case ip == "None", v.Old != nil, err != nil: // validation refuses a text that is not an address
 		return nil
 	case !addressRange.Contains(addr):
 		return field.Invalid(path, ip, fmt.Sprintf("failed to allocate IP %s: the provided IP (%s) is not in the valid range. The range of valid IPs is %s", ip, ip, addressRange))
@@ -80,7 +80,7 @@ func takenAddress(v *memory.Review, ip string) *field.Error {
 	return nil
 }
 
-// freeAddress draws an address by the uid of a Service, and takes the next one that is free.
+// freeAddress picks an address by the uid of a Service, and takes the next free one.
 func freeAddress(v *memory.Review) (string, error) {
 	taken := addressesOf(v)
 	h := fnv.New32a()

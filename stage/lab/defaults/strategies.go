@@ -16,8 +16,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// creations are what the server does with new objects beside filling in: the strategies of its
-// registry, and the admission plugins that are on by default and add to objects.
+// creations are what the server does with new objects in addition to filling in defaults: the
+// strategies of its registry, and the admission plugins that are on by default and add to objects.
 var creations = map[schema.GroupResource][]func(*memory.Review) error{
 	pods:                                       {priority, tolerations, qualityOfService, gates},
 	{Resource: "services"}:                     {clusterIPs},
@@ -80,7 +80,7 @@ func spec(v *memory.Review) map[string]any {
 	return m
 }
 
-// setMissing sets a field of a part of an object that has none.
+// setMissing sets a field in a part of an object, if the part does not have it.
 func setMissing(v *memory.Review, part, field string, value any) {
 	if m, _ := v.New.Object[part].(map[string]any); m[field] == nil {
 		set(v, part, field, value)
@@ -122,8 +122,8 @@ func priority(v *memory.Review) error {
 	return nil
 }
 
-// classOf returns the class of a name, for "" the default one with the smallest value; nil if there
-// is none.
+// classOf returns the class with the given name. For "" it returns the default class with the
+// smallest value, or nil without one.
 func classOf(v *memory.Review, name string) (found map[string]any) {
 	smallest := int64(0)
 	for _, class := range v.List(priorityClass, "") {
@@ -237,8 +237,7 @@ func phaseTime(v *memory.Review) error {
 	return nil
 }
 
-// templateGenerationKey is the annotation in which v1 has what is a field of a DaemonSet inside
-// kube-apiserver.
+// templateGenerationKey is an annotation in v1. Inside kube-apiserver it is a field of a DaemonSet.
 const templateGenerationKey = "deprecated.daemonset.template.generation"
 
 // countsTemplates adds the annotation. Who sends a DaemonSet owns it, as it has been through that form.
@@ -289,7 +288,7 @@ func jobSelector(v *memory.Review) error {
 	template, metadata = cloned(template), cloned(metadata)
 	metadata["labels"] = merged(labels, own)
 	if given, _ := object.Map(v.New.Object, "metadata", "labels"); len(given) == 0 || builtin.Same(given, labels) {
-		set(v, "metadata", "labels", metadata["labels"]) // defaults, which are those of the template, are filled in again when it is read
+		set(v, "metadata", "labels", metadata["labels"]) // defaults, which come from the template, are filled in again when the object is read
 	}
 	template["metadata"] = metadata
 	set(v, "spec", "template", template)

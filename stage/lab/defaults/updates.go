@@ -7,13 +7,13 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// specIsShared reports whether the spec of an object is that of the stored one.
+// specIsShared reports whether the spec of an object is the spec of the stored object.
 func specIsShared(v *memory.Review) bool {
 	before, _ := object.Map(v.Old.Object, "spec")
 	return reflect.ValueOf(before).UnsafePointer() == reflect.ValueOf(spec(v)).UnsafePointer()
 }
 
-// podUpdate does what the admission plugins Priority and DefaultTolerationSeconds do with updates.
+// podUpdate does for updates what the admission plugins Priority and DefaultTolerationSeconds do.
 func podUpdate(v *memory.Review) error {
 	if specIsShared(v) {
 		return nil
@@ -48,8 +48,8 @@ func isReachable(s map[string]any) bool {
 	return isBalancer(s) || s["type"] == "NodePort" || s["type"] == "ClusterIP" && len(ips) > 0
 }
 
-// serviceOfType takes away the fields that a Service had when it was of another type, unless the
-// update gives them other values, and makes clusterIPs follow clusterIP.
+// serviceOfType removes the fields that a Service had when it was of another type, unless the
+// update changes them. It makes clusterIPs follow clusterIP.
 func serviceOfType(v *memory.Review) error {
 	if specIsShared(v) {
 		return nil

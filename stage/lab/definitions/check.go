@@ -21,7 +21,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// A write is an object that is written, and the stored one.
+// A write is the object of a write, and the stored object.
 type write struct {
 	*version
 	now, before map[string]any           // before: nil if it is new
@@ -67,8 +67,8 @@ func (w *write) checkStatus() (faults field.ErrorList) {
 	return append(faults, w.checkLists()...)
 }
 
-// checkLists checks that elements of sets and maps are there once, unless they were there twice
-// before.
+// checkLists checks that the elements of sets and maps are unique, unless the stored object already
+// had duplicates.
 func (w *write) checkLists() field.ErrorList {
 	if len(listtype.ValidateListSetsAndMaps(nil, w.schema, w.before)) > 0 {
 		return nil
@@ -87,8 +87,8 @@ func (w *write) checkEmbedded() field.ErrorList {
 	return field.ErrorList{field.InternalError(nil, fmt.Errorf("objectmeta.Validate is a %T", objectmeta.Validate))}
 }
 
-// withRules adds what the rules in CEL say. They are not asked about an object that they may not be
-// able to read.
+// withRules adds the faults that the CEL rules find. The rules do not run on an object that they
+// might be unable to read.
 func (w *write) withRules(faults field.ErrorList) field.ErrorList {
 	if w.rules == nil {
 		return faults
@@ -108,7 +108,7 @@ func (w *write) withRules(faults field.ErrorList) field.ErrorList {
 	return append(faults, found...)
 }
 
-// blocking are the faults after which rules are not asked.
+// blocking are the faults after which rules do not run.
 var blocking = map[field.ErrorType]bool{
 	field.ErrorTypeNotSupported: true, field.ErrorTypeRequired: true, field.ErrorTypeTooLong: true,
 	field.ErrorTypeTooMany: true, field.ErrorTypeTypeInvalid: true,

@@ -16,7 +16,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// fillDefinition fills in what a definition leaves open.
+// fillDefinition fills in the defaults of a definition.
 func fillDefinition(v *memory.Review) {
 	root := v.New.Object
 	spec, is := root["spec"].(map[string]any)
@@ -45,7 +45,7 @@ func filledNames(names map[string]any) map[string]any {
 	return names
 }
 
-// storeVersion adds the version that is stored to those that the status of a definition names.
+// storeVersion adds the storage version to status.storedVersions of a definition.
 func storeVersion(crd *unstructured.Unstructured) {
 	status, is := crd.Object["status"].(map[string]any)
 	versions, _ := status["storedVersions"].([]any)
@@ -58,13 +58,14 @@ func storeVersion(crd *unstructured.Unstructured) {
 	crd.Object["status"] = status
 }
 
-// Check returns hooks that refuse a definition whose objects an Index could not check or convert. The
-// hooks of package validity take their place and check all that kube-apiserver checks.
+// Check returns hooks that refuse a definition if an Index could not check or convert its objects.
+// The hooks of package validity replace them and check everything that kube-apiserver checks.
 func Check() memory.Hooks {
 	return memory.Hooks{Name: CheckName, Validate: checkDefinition}
 }
 
-// CheckName is the name of hooks that check definitions, of which a cluster has one.
+// CheckName is the name of hooks that check definitions. A cluster has at most one hook with this
+// name.
 const CheckName = "check of definitions"
 
 func checkDefinition(v *memory.Review) error {

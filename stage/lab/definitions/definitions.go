@@ -83,8 +83,8 @@ func (x *Index) reviewed(v *memory.Review) (*version, error) {
 	return x.schema(crd, v.Kind.Version)
 }
 
-// Unknown removes fields from an object that its kind does not have, and returns their paths.
-// Metadata is part of it. An object of a kind without a definition stays as it is.
+// Unknown removes the fields that the kind does not have from an object, including its metadata,
+// and returns their paths. An object of a kind without a definition stays as it is.
 func (x *Index) Unknown(ctx context.Context, c *memory.Cluster, obj *unstructured.Unstructured) ([]string, error) {
 	kind := obj.GroupVersionKind()
 	crd, err := c.Definition(ctx, kind)
@@ -110,9 +110,9 @@ func (x *Index) Fill(ctx context.Context, c *memory.Cluster, obj *unstructured.U
 	}
 }
 
-// Read returns an object as a client sees it that reads it in a version: with the defaults of the
-// version that is stored, and without fields that the version does not have. An object whose
-// definition has had one schema since its creation is returned as it is, others as copies.
+// Read returns an object as a client reads it in a version: with the defaults of the storage
+// version, and without fields that the version does not have. It returns the object itself if its
+// definition has had only one schema since its creation, otherwise a copy.
 func (x *Index) Read(crd, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if crd == nil || isAsWritten(crd) {
 		return obj, nil
@@ -131,13 +131,13 @@ func (x *Index) Read(crd, obj *unstructured.Unstructured) (*unstructured.Unstruc
 	return obj, nil
 }
 
-// isAsWritten reports whether the objects of a definition are stored as they have to be read.
+// isAsWritten reports whether stored objects of a definition need no change before they are read.
 func isAsWritten(crd *unstructured.Unstructured) bool {
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	return crd.GetGeneration() <= 1 && len(versions) == 1
 }
 
-// storageVersion is the version in which objects are stored.
+// storageVersion returns the version in which objects are stored.
 func storageVersion(crd *unstructured.Unstructured) string {
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	for _, v := range versions {
@@ -181,8 +181,8 @@ func (x *Index) schema(crd *unstructured.Unstructured, name string) (*version, e
 	return d.versions[name], nil
 }
 
-// notValid is the answer to a request for a kind whose definition came into the cluster before
-// definitions were validated.
+// notValid answers a request for a kind whose definition was stored before definitions were
+// validated.
 func notValid(crd *unstructured.Unstructured, err error) error {
 	return apierrors.NewInternalError(fmt.Errorf("the definition %s is not valid: %w", crd.GetName(), err))
 }

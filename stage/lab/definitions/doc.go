@@ -1,18 +1,20 @@
-// Package definitions applies CustomResourceDefinitions as kube-apiserver does: the objects of their
-// kinds are pruned, filled in with defaults and validated by the schema of their version, rules in
-// CEL included. Labs, hunts and the server of stage/lab/apiserver do so by default.
+// Package definitions applies CustomResourceDefinitions as kube-apiserver does. It prunes the
+// objects of their kinds, fills in defaults, and validates the objects by the schema of their
+// version, including CEL rules. Labs, hunts and the server of stage/lab/apiserver use it by
+// default.
 //
 // # Usage
 //
 //	cluster.Extend(definitions.New().Hooks())
 //	cluster.Extend(definitions.Check())
 //
-// The second hooks refuse a definition if a version has no structural schema, or if a webhook would
-// have to convert its objects. Package validity checks a whole definition, as the server does.
+// [Check] returns hooks that refuse a definition if a version has no structural schema, or if a
+// webhook would have to convert its objects. Package validity checks a whole definition, as
+// kube-apiserver does.
 //
-// The work is done by k8s.io/apiextensions-apiserver, by the packages below pkg/apiserver/schema and
-// pkg/apiserver/validation. Its registries and handlers are not used: they need the framework of
-// k8s.io/apiserver.
+// The packages below pkg/apiserver/schema and pkg/apiserver/validation of
+// k8s.io/apiextensions-apiserver do the work. Its registries and handlers are not used, because
+// they need the framework of k8s.io/apiserver.
 //
 // # Concurrency
 //

@@ -9,7 +9,7 @@ import (
 )
 
 // SchemaV2 returns the schema of a version in the form of OpenAPI v2, without the fields that all
-// objects have; nil if that cannot say what the schema says.
+// objects have. It returns nil if OpenAPI v2 cannot express the schema.
 func (x *Index) SchemaV2(crd *unstructured.Unstructured, name string) (map[string]any, error) {
 	v, err := x.schema(crd, name)
 	if err != nil || v.schema.XPreserveUnknownFields {

@@ -18,7 +18,7 @@ type version struct {
 	schema     *structural.Structural
 	validator  validation.SchemaValidator
 	status     validation.SchemaValidator // nil: the schema has no status
-	rules      *cel.Validator             // nil: there are none
+	rules      *cel.Validator             // nil: the schema has no rules
 	scale      *apiextensions.CustomResourceSubresourceScale
 	namespaced bool
 }

@@ -1,5 +1,4 @@
-// Package expect checks in tests that the metrics of a run are as expected. An expectation is text
-// or a Go value.
+// Package expect checks metrics of a run in tests. An expectation is text or a Go value.
 //
 // # Usage
 //
@@ -10,7 +9,7 @@
 //		"max(utilization of nvidia.com/gpu) <= 100%",
 //	)
 //
-// Metrics of one's own have a name as well:
+// Your own metrics also have names:
 //
 //	own := expect.Metrics{measure.Between("queue time", "Workload.kueue.x-k8s.io", nil, measure.In("Admitted"))}
 //	own.Require(t, log, "p99(queue time) < 1m", "mean(queue time from 10m to 1h) < 20s")
@@ -34,8 +33,8 @@ import (
 
 // An Assertion is an expectation about a run. It is immutable, and made by [Parse] or as a [Range].
 type Assertion interface {
-	// Check returns an error that says how the run differs, nil if it does not. A metric without
-	// values never meets an expectation, except for its count, which is 0.
+	// Check returns an error that says how the run differs from the expectation, or nil. A metric
+	// without values never meets an expectation, except for its count, which is 0.
 	Check(log record.Log) error
 }
 
@@ -45,15 +44,15 @@ type TestingT interface {
 	Fatalf(format string, args ...any)
 }
 
-// Require ends a test if a run does not meet all assertions, or if one cannot be parsed. It reports
-// everything that is wrong.
+// Require ends a test if a run does not meet all assertions, or if an assertion cannot be parsed.
+// It reports all faults.
 func Require(t TestingT, log record.Log, assertions ...string) {
 	t.Helper()
 	Metrics(nil).Require(t, log, assertions...)
 }
 
-// Metrics are metrics of one's own, for assertions that name them. They must not be changed while
-// they are in use.
+// Metrics are your own metrics, for assertions that name them. They must not be changed while they
+// are in use.
 type Metrics []measure.Metric
 
 // Require is [Require] for assertions that may also name these metrics.

@@ -2,8 +2,8 @@ package expect
 
 import "strings"
 
-// nearest is the name that one was perhaps meant to be, of those that differ from it in few
-// letters; "" if there is none. Case does not count.
+// nearest returns the known name that differs from the given name in the fewest letters, for an
+// error message. It returns "" if all names differ in too many letters. Case does not count.
 func nearest(name string, names []string) (best string) {
 	least := len(name)
 	for _, n := range names {
@@ -14,8 +14,8 @@ func nearest(name string, names []string) (best string) {
 	return best
 }
 
-// distance is how many letters must be put in, taken out, changed or exchanged with the next to get
-// from a to b.
+// distance is the number of edits from a to b. An edit inserts, deletes or changes a letter, or
+// swaps two neighboring letters.
 func distance(a, b string) int {
 	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

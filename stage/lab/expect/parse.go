@@ -185,7 +185,7 @@ func (p *parser) metrics() []string {
 	return names
 }
 
-// statistics are those that have a name.
+// statistics are the statistics that have a name.
 var statistics = []struct {
 	name string
 	of   func(measure.Sample) float64

@@ -75,7 +75,7 @@ type Fault struct {
 // A Target is one object that a fault happens to.
 type Target struct {
 	Cluster *memory.Cluster
-	Object  *unstructured.Unstructured // as it was before the fault, in End as well; it is shared and must not be changed
+	Object  *unstructured.Unstructured // as it was before the fault, also in End; it is shared and must not be changed
 	Now     time.Time
 }
 
@@ -93,15 +93,15 @@ type Plan struct {
 	Arrivals []time.Duration
 	// Size is how many objects get the fault at each arrival, if there are enough. Default 1.
 	Size int
-	// Durations draws how long the fault of each object lasts. Default: for ever.
+	// Durations draws how long the fault of each object lasts. Default: forever.
 	Durations *load.Stream
 	// MaxActive is how many objects may have the fault at the same time. Default: no limit.
 	MaxActive int
 }
 
 // Schedule makes faults happen by a plan from now on. It is not an error if an object no longer
-// exists; other errors of the Fault end the run. The error of Schedule is that of a kind that the
-// cluster does not know, or of a Fault without Begin.
+// exists; other errors of the Fault end the run. Schedule returns an error for a kind that the
+// cluster does not know, and for a Fault without Begin.
 func Schedule(s Simulation, p Plan, f Fault) error {
 	if f.Begin == nil {
 		return errors.New("fault: a Fault without Begin")
@@ -116,7 +116,7 @@ func Schedule(s Simulation, p Plan, f Fault) error {
 	return nil
 }
 
-// A schedule is a plan that is being carried out.
+// A schedule is a running plan.
 type schedule struct {
 	sim    Simulation
 	plan   Plan
@@ -126,7 +126,7 @@ type schedule struct {
 	active map[types.UID]bool
 }
 
-// beginFaults begins the fault on as many objects as the plan says.
+// beginFaults begins the fault on the planned number of objects.
 func (r *schedule) beginFaults(ctx context.Context) error {
 	candidates, err := r.candidates(ctx)
 	if err != nil {

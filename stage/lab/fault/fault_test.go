@@ -64,7 +64,7 @@ func (l *lab) advance(d time.Duration) {
 	require.NoError(l.t, l.sim.Advance(l.t.Context(), d))
 }
 
-// since is what was recorded of a kind from some record on, with the time since then.
+// since returns the records of a kind from some record on, with the time since then.
 func (l *lab) since(from int, kind string) (lines []string) {
 	for _, r := range l.log[from:] {
 		if r.Kind == kind && r.From != r.To {

@@ -20,14 +20,14 @@ import (
 // presets.PodChaos and presets.NodeChaos select objects by labels.
 func Label(key, value string) Fault { return metadata("labels", map[string]any{key: value}) }
 
-// Annotation sets an annotation, and restores its old value at the end or removes it. Stages may
-// read their behaviour from annotations.
+// Annotation sets an annotation, and restores its old value at the end or removes it. Stages can
+// read values, such as delays, from annotations.
 func Annotation(key, value string) Fault { return metadata("annotations", map[string]any{key: value}) }
 
-// Slow makes a Stage take d, including jitter, and at the end as long as before; if d is years, the
-// Stage is stuck. It also applies to an object that is already waiting in the Stage. The Stage must
-// read its delay from the annotations NAME.stage.kwok.x-k8s.io/delay and …/jitter-delay, as those
-// of package stage/presets do.
+// Slow makes a Stage take d, including jitter, and restores the old delay at the end. If d is
+// years, the Stage is stuck. It also applies to an object that is already waiting in the Stage. The
+// Stage must read its delay from the annotations NAME.stage.kwok.x-k8s.io/delay and …/jitter-delay,
+// like the Stages of package stage/presets.
 func Slow(stage string, d time.Duration) Fault {
 	prefix := stage + ".stage.kwok.x-k8s.io/"
 	return metadata("annotations", map[string]any{prefix + "delay": d.String(), prefix + "jitter-delay": d.String()})
@@ -78,7 +78,7 @@ func nameOf(obj *unstructured.Unstructured) types.NamespacedName {
 }
 
 // Condition sets a condition from True to False, and back to True at the end if it still exists. A
-// plan that does so repeatedly makes readiness flap. A Stage may undo the change at once:
+// plan with many arrivals makes readiness flap. A Stage can undo the change at once:
 // presets.NodeFast makes nodes ready again, so use presets.NodeChaos for nodes.
 func Condition(name string) Fault {
 	turn := func(to string) func(context.Context, Target) error {
@@ -114,9 +114,9 @@ func withCondition(obj *unstructured.Unstructured, name, to string, now time.Tim
 }
 
 // StopKubelet stops the kubelet of a Node, as if the machine were off or cut off: it sends no
-// heartbeats and does nothing for its Pods. After 50 seconds the Node is unreachable, after 5
-// minutes more its Pods are evicted; they are gone when the kubelet is back, or the Node deleted. It
-// needs the controllers of package stage/lab/controllers/nodes, and nodes.KubeletRuns and
+// heartbeats and does nothing for its Pods. After 50 seconds the Node is unreachable. After 5 more
+// minutes its Pods are evicted; they are gone when the kubelet runs again, or the Node is deleted.
+// It needs the controllers of package stage/lab/controllers/nodes, and nodes.KubeletRuns and
 // controllers.Bound in the options of the simulation.
 func StopKubelet() Fault { return Annotation(nodes.Kubelet, nodes.Stopped) }
 

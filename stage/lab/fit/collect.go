@@ -29,7 +29,7 @@ type object struct{ kind, namespace, name, uid string }
 type entry struct {
 	state   string
 	at      time.Time
-	seed    string // the seed path of the Stage that was played; "" if none was
+	seed    string // the seed path of the Stage that was played; "" if no Stage was played
 	unknown bool   // it was in the state before the log began
 }
 

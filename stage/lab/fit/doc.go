@@ -1,12 +1,12 @@
-// Package fit derives Stages from a log of what really happened: how long objects stayed in each
-// state becomes the delay of a Stage.
+// Package fit derives Stages from a log of a real run: the time that objects stayed in a state
+// becomes the delay of a Stage.
 //
 // # Terminology
 //
-// A step is a record of the log that changes the state of an object, or says that a Stage was played
-// on it. A transition is all steps of a kind from one state to another by the same Stage, if the log
-// names one. Its samples are the times from the step before to the step, over all objects. A sample
-// is cut off if the log ends before the step.
+// A step is a record that changes the state of an object, or says that a Stage was played on it. A
+// transition is all steps of a kind from one state to another. If the log names Stages, it has only
+// the steps of one Stage. Its samples are the times between the previous step of the object and
+// this step, over all objects. A sample is cut off if the log ends before the step.
 //
 // # Usage
 //
@@ -21,18 +21,19 @@
 //
 // # Semantics
 //
-// Two thirds of the samples of a transition give the quantiles of its delay, in the order of the log
-// two of three; the others are held out, and tell how well the quantiles fit. The measure is the
-// Kolmogorov-Smirnov distance: the greatest difference of the two cumulative distributions, 0 at
-// best, 1 at worst. [Transition.Chance] is what it exceeds with a chance of 5 % if both are drawn
-// from the same distribution.
+// Two thirds of the samples of a transition give the quantiles of its delay: two of every three, in
+// the order of the log. The others are held out, and show how well the quantiles fit. The measure
+// is the Kolmogorov-Smirnov distance: the greatest difference of the two cumulative distributions,
+// 0 at best, 1 at worst. If both are drawn from the same distribution, the distance exceeds
+// [Transition.Chance] with a probability of 5 %.
 //
-// The delay is written as quantiles in the annotation [delay.ExtensionAnnotation]. For kwok, which ignores
-// it, there is a jitter: any delay up to twice the mean. Of several transitions from one state, each
-// is chosen as often as in the log.
+// The delay is written as quantiles in the annotation [delay.ExtensionAnnotation]. kwok ignores the
+// annotation, so the Stage also has a jitter for kwok: any delay up to twice the mean. If a state
+// has several transitions, each is chosen as often as in the log.
 //
-// A transition is named, and not fitted, if it has fewer samples than Options.Least, or if it is not
-// for a Stage: a scheduler gives Pods a node, users delete objects, controllers complete Jobs.
+// A transition is named, and not fitted, if it has fewer samples than Options.Least. The same
+// applies to a transition that is not for a Stage: a scheduler gives Pods a node, users delete
+// objects, controllers complete Jobs.
 //
 // Where Options.Stages has a Stage that the log names, its delay is replaced. Else Stages are made:
 // for Pods with the states of [record.StateOf]; for other kinds with status.phase, or with the
@@ -40,10 +41,10 @@
 //
 // # Limits
 //
-// Samples that are cut off are counted, not used: where many are, the delays are too short. A log of
-// a cluster that had objects already does not tell when they entered their first state. Delays are
-// independent of each other and of the object: that all Pods of one node are slow together, or that
-// large images take longer, is lost.
+// Samples that are cut off are counted, but not used. If many are cut off, the delays are too
+// short. If a cluster had objects before the log began, the log does not say when they entered
+// their first state. Delays are independent of each other and of the object. So it is lost that all
+// Pods of one node are slow together, or that large images take longer.
 //
 // # Determinism
 //

@@ -17,9 +17,9 @@ import (
 type Options struct {
 	// Least is how many samples a transition needs to be fitted. Default 30.
 	Least int
-	// Complete says that the log has all objects from their creation on, as that of a simulation or
-	// of an empty cluster. Otherwise the objects of its first moment existed before, so that their
-	// first samples are not known.
+	// Complete says that the log has all objects from their creation on, like the log of a
+	// simulation or of an empty cluster. Otherwise the objects of its first moment existed before,
+	// so that their first samples are not known.
 	Complete bool
 	// Stages are Stages whose delays are fitted, where the log names them.
 	Stages []stage.Source
@@ -34,26 +34,26 @@ type Result struct {
 	Stages      []v1alpha1.Stage
 }
 
-// A State is one that objects left, or were in at the end of the log.
+// A State is a state that objects left, or were in at the end of the log.
 type State struct {
 	Kind, Name string
 	Left       int // samples of all its transitions
 	CutOff     int // objects that were in it at the end of the log
-	Unknown    int // steps of objects of which the log does not tell when they entered it
+	Unknown    int // steps of objects that entered it at an unknown time
 }
 
 // A Transition is one way from a state to another.
 type Transition struct {
 	Kind, From, To string
-	Stage          string // that the log names; "" if none
-	Samples        int    // those held out included
-	Fitted         string // the name of the derived Stage; "" if there is none
-	NotFitted      string // why there is none
+	Stage          string // the Stage in the log; "" without one
+	Samples        int    // including held-out samples
+	Fitted         string // the name of the derived Stage; "" without one
+	NotFitted      string // why no Stage was derived
 
 	// Of fitted transitions.
 	HeldOut  int
 	Distance float64 // of the held-out samples from the quantiles
-	Chance   float64 // which Distance exceeds with a chance of 5 % if nothing is wrong
+	Chance   float64 // if nothing is wrong, Distance exceeds this with a probability of 5 %
 
 	quantiles []time.Duration // at the percents
 }
@@ -71,7 +71,7 @@ func (t Transition) Quantile(part float64) time.Duration {
 const maxErrors = 10
 
 // Fit derives Stages from a log, as package record reads it. The error joins at most ten faults:
-// those of the reader, which name file and line, and those of records that contradict earlier ones.
+// faults of the reader, which name file and line, and records that contradict earlier ones.
 func Fit(log iter.Seq2[record.Record, error], o Options) (*Result, error) {
 	o.Least = cmp.Or(o.Least, 30)
 	c := newCollector(o.Complete)

@@ -21,8 +21,8 @@ import (
 
 var pods = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 
-// run plays Stages on n Pods for a time, and returns the log. Without names, it does not say which
-// Stage was played, as that of a real kubelet.
+// run plays Stages on n Pods for a time, and returns the log. Without names, the log does not say
+// which Stage was played, like the log of a real kubelet.
 func run(t testing.TB, n int, d time.Duration, names bool, stages ...stage.Source) []byte {
 	t.Helper()
 	var text bytes.Buffer

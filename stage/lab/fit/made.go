@@ -59,7 +59,7 @@ func stepsTo(s *v1alpha1.Stage, state string) []v1alpha1.StageStep {
 
 const readyStatus = `.status.conditions[]? | select(.type == "Ready") | .status`
 
-// inState is the selector of a state, nil if there is none.
+// inState returns the selector of a state, or nil for an unknown state.
 func inState(kind, state string) []v1alpha1.MatchExpression {
 	deleted := requirement(".metadata.deletionTimestamp", v1alpha1.SelectorOpExists)
 	free := requirement(".metadata.finalizers[]?", v1alpha1.SelectorOpDoesNotExist)

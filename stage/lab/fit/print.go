@@ -12,7 +12,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/printable"
 )
 
-// String prints a table of the transitions, with what each state has lost.
+// String prints a table of the transitions, and the samples that each state has lost.
 func (r *Result) String() string {
 	var b strings.Builder
 	out := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// percents are those of which quantiles are kept. The ends are where straight lines between distant
-// quantiles would be far from the samples.
+// percents say which quantiles are kept. They are closer at the ends, where straight lines between
+// distant quantiles would be far from the samples.
 var percents = [...]float64{0, 1, 2, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 93, 95, 97, 98, 99, 99.5, 100}
 
-// quantiles returns those of sorted samples at the percents.
+// quantiles returns the quantiles of sorted samples at the percents.
 func quantiles(sorted []time.Duration) []time.Duration {
 	if len(sorted) == 0 {
 		return nil
@@ -39,7 +39,8 @@ func between(sorted []time.Duration, part float64) float64 {
 	return float64(sorted[i]) + (at-float64(i))*float64(sorted[j]-sorted[i])
 }
 
-// upTo is the chance that a draw from quantiles is at most x; below, that it is less.
+// upTo is the probability that a draw from quantiles is at most x; below is the probability that it
+// is less.
 func upTo(q []time.Duration, x time.Duration) float64 {
 	i := sort.Search(len(q), func(i int) bool { return q[i] > x }) // the first beyond x
 	switch {

@@ -86,7 +86,7 @@ func delayForKwok(q []time.Duration) *v1alpha1.StageDelay {
 	return &v1alpha1.StageDelay{DurationMilliseconds: &none, JitterDurationMilliseconds: &jitter}
 }
 
-// notForAStage says who else makes a transition; "" if nobody does.
+// notForAStage says what else makes a transition; "" if a Stage does.
 func notForAStage(t *Transition) string {
 	switch {
 	case t.Stage != "":

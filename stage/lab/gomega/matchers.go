@@ -1,5 +1,5 @@
-// Package gomega has matchers for the status of objects, as package kstatus computes it: for tests
-// that use Gomega.
+// Package gomega has matchers for tests that use Gomega. They match the status of objects, as
+// package kstatus computes it.
 //
 // # Usage
 //

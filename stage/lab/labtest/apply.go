@@ -21,10 +21,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// Apply creates objects, or changes them to what is given, by server-side apply. It also writes a
-// status that is given. It takes YAML or JSON as a string, with any number of documents and Lists,
-// and objects and lists, unstructured or of Go types. A zero status of a Go type is ignored. The
-// default namespace is default. Nothing else happens until time passes.
+// Apply creates objects, or changes them, by server-side apply. It also writes a given status. It
+// takes YAML or JSON as a string, with any number of documents and Lists, and it takes objects and
+// lists, unstructured or of Go types. It ignores a zero status of a Go type. The default namespace
+// is default. Nothing else happens until time passes.
 func (l *Lab) Apply(manifests ...any) {
 	l.t.Helper()
 	for _, m := range manifests {
@@ -140,7 +140,7 @@ func (l *Lab) patch(ref reference, kind types.PatchType, body map[string]any, su
 }
 
 // Applied returns the objects that were applied, as they are now, in the order in which they were
-// applied first. Those that are gone are left out.
+// applied first. It leaves out objects that are gone.
 func (l *Lab) Applied() (objs []*unstructured.Unstructured) {
 	for _, ref := range l.applied {
 		if obj, err := l.get(ref); err == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
-// TestAnAutoscalerFollowsAFunction: WaitCurrent and Advance go on with a function as metrics; only
-// Settle cannot end, because what it returns may depend on the time.
+// TestAnAutoscalerFollowsAFunction: WaitCurrent and Advance also work with a metrics function. Only
+// Settle cannot end, because the result of the function can depend on the time.
 func TestAnAutoscalerFollowsAFunction(t *testing.T) {
 	cpu := resource.MustParse("80m")
 	use := func(q autoscaling.Query) (values []autoscaling.Value, err error) {

@@ -13,8 +13,8 @@ import (
 )
 
 // A Base is what labs with the same options have in common: compiled Stages, and a cluster with the
-// objects that a lab begins with. Labs that are made of it behave as those of [New] and begin much
-// sooner. It is immutable and safe for concurrent use.
+// objects of a new lab. A lab that is made from a Base behaves like one made by [New] and begins
+// much sooner. A Base is immutable and safe for concurrent use.
 type Base struct {
 	options Options
 	set     *stage.Set
@@ -23,15 +23,15 @@ type Base struct {
 	parsed  sync.Map // manifests that were applied, by their text
 }
 
-// Prepare returns a base for labs with these options. Controllers often keep a state, so they are
-// given to each lab: those of the options are refused.
+// Prepare returns a base for labs with these options. It refuses options with controllers:
+// controllers often keep state, so each lab gets its own in [Base.New].
 func Prepare(t T, o Options) *Base {
 	t.Helper()
 	if len(o.Controllers) > 0 {
 		t.Fatalf("labtest: Prepare: Controllers are given to each lab, see Base.New")
 	}
 	first := o
-	first.Quiet, first.Failures = true, nil // they are for the labs, whose controllers may know of them
+	first.Quiet, first.Failures = true, nil // these options take effect in each lab, which also has its own controllers
 	l := New(silent{t}, first)
 	defer l.sim.Close()
 	if o.Start.IsZero() {

@@ -11,8 +11,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
-// TestALabOfABaseIsAsANewOne compares all objects after a rollout, byte for byte, and those of labs
-// that run at the same time.
+// TestALabOfABaseIsAsANewOne compares all objects after a rollout, byte for byte. It also compares
+// labs that run at the same time.
 func TestALabOfABaseIsAsANewOne(t *testing.T) {
 	o := labtest.Options{Seed: 7, Quiet: true, NoEvents: true}
 	want := rolledOut(labtest.New(t, o))

@@ -63,8 +63,8 @@ spec:
     spec: {containers: [{name: db, image: postgres}]}
 `
 
-// TestStatefulSetWhosePodsFailRecovers: a Pod that is made again under its name has a chance of its
-// own, so that db-0 runs after a while whatever the seed is.
+// TestStatefulSetWhosePodsFailRecovers: a Pod that is made again under its name gets a new random
+// decision, so that db-0 runs after a while with any seed.
 func TestStatefulSetWhosePodsFailRecovers(t *testing.T) {
 	failures := 0
 	for seed := range uint64(14) {
@@ -129,8 +129,8 @@ func databaseOf(owner *unstructured.Unstructured, name types.NamespacedName) *un
 	return obj
 }
 
-// TestOperatorThatReplacesFailedObjectsRecovers plays an operator that replaces what failed, for 50
-// objects and six seeds.
+// TestOperatorThatReplacesFailedObjectsRecovers plays an operator that replaces failed objects, for
+// 50 objects and six seeds.
 func TestOperatorThatReplacesFailedObjectsRecovers(t *testing.T) {
 	total := 0
 	for seed := range uint64(6) {

@@ -13,8 +13,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// childrenNotCurrent lists the children of an object that are not current, with theirs: those that
-// count for its verdict and, as for a custom resource none do, those of which it is an owner.
+// childrenNotCurrent lists the children of an object that are not current, and the children below
+// them. Children are the objects that count for its verdict. Without any, as for a custom resource,
+// they are the objects that it owns.
 func (l *Lab) childrenNotCurrent(obj *unstructured.Unstructured) string {
 	_, children, err := kstatus.Extended().Inspect(context.Background(), l.Cluster(), obj, l.Now())
 	var b strings.Builder
@@ -32,8 +33,8 @@ func (l *Lab) childrenNotCurrent(obj *unstructured.Unstructured) string {
 	return b.String()
 }
 
-// describeOwned writes the objects that an owner has and that are not current, each followed by
-// those that it has itself. The owners seen before are left out.
+// describeOwned writes the objects of an owner that are not current, each followed by the objects
+// that it owns itself. It leaves out owners that were seen before.
 func (l *Lab) describeOwned(b *strings.Builder, owner types.UID, seen []types.UID) {
 	for _, kind := range l.Cluster().Kinds() {
 		list, err := l.Cluster().List(context.Background(), kind.GroupVersionKind, "", metav1.ListOptions{})
@@ -57,7 +58,7 @@ func owns(owner types.UID, obj *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(obj.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner })
 }
 
-// distinct returns the errors of controllers and Stages, each once, with how often it came.
+// distinct returns the errors of controllers and Stages, each once, with its count.
 func distinct(all []error) (out []error) {
 	times := map[string]int{}
 	for _, err := range all {

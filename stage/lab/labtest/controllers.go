@@ -15,7 +15,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// Controllers returns the default controllers of a lab: controllers.All, and stand-ins for Ingress,
+// Controllers returns the default controllers of a lab: controllers.All, and stand-ins for Ingress
 // and APIService.
 func Controllers() []reconcile.Controller { return defaultControllers(controllers.Options{}) }
 
@@ -28,8 +28,8 @@ func defaultControllers(o controllers.Options) []reconcile.Controller {
 
 // StandIns returns a controller for each of some kinds, built-in or custom, whose real controllers
 // do not run in the lab. It gives each object the status that kstatustest.MakeCurrent writes, when
-// the object is created and when its spec changes. Whatever waits for the object can continue. What
-// the object asks for does not happen, and numbers in its status are invented.
+// the object is created and when its spec changes. Other objects that wait for it can continue. The
+// work that the object asks for is not done, and numbers in its status are invented.
 func StandIns(kinds ...schema.GroupVersionKind) []reconcile.Controller {
 	all := make([]reconcile.Controller, len(kinds))
 	for i, kind := range kinds {
@@ -55,8 +55,8 @@ func standIn(kind schema.GroupVersionKind) func(context.Context, reconcile.Reque
 	}
 }
 
-// writeStatus makes an object current by a write to the status subresource, or to the object if
-// there is none.
+// writeStatus makes an object current. It writes to the status subresource, or to the object if its
+// kind has no such subresource.
 func writeStatus(ctx context.Context, r reconcile.Request, obj *unstructured.Unstructured, subresources ...string) error {
 	made, err := inState(obj, kstatustest.Current, r.Now, len(subresources) > 0)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// TestWhatChartsHaveBecomesCurrent has the kinds of charts that no workload controller is for.
+// TestWhatChartsHaveBecomesCurrent has the kinds in charts that have no workload controller.
 func TestWhatChartsHaveBecomesCurrent(t *testing.T) {
 	lab := labtest.New(t, labtest.Options{})
 	lab.Apply(`

@@ -14,8 +14,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 )
 
-// Evict evicts a Pod, of which only namespace and name are used. The error is TooManyRequests (429)
-// if a PodDisruptionBudget does not allow it.
+// Evict evicts a Pod. It uses only the namespace and the name of the object. The error is
+// TooManyRequests (429) if a PodDisruptionBudget does not allow the eviction.
 func (l *Lab) Evict(pod runtime.Object) error {
 	l.t.Helper()
 	u, err := kstatustest.Open(pod)
@@ -23,12 +23,12 @@ func (l *Lab) Evict(pod runtime.Object) error {
 	return l.Cluster().Evict(context.Background(), referenceOf(u).NamespacedName, metav1.DeleteOptions{})
 }
 
-// drainPeriod is after which time kubectl drain tries again to evict a Pod.
+// drainPeriod is the time after which kubectl drain tries again to evict a Pod.
 const drainPeriod = 5 * time.Second
 
-// Drain makes a Node unschedulable and evicts its Pods, except those of DaemonSets and those that
-// have ended, as kubectl drain does: it tries again every 5 seconds while budgets do not allow it,
-// and waits until the Pods are gone. It fails the test if that takes longer than
+// Drain makes a Node unschedulable and evicts its Pods, except Pods of DaemonSets and Pods that
+// have ended. Like kubectl drain, it tries again every 5 seconds while budgets do not allow an
+// eviction, and waits until the Pods are gone. It fails the test if the drain takes longer than
 // Options.Timeout.
 func (l *Lab) Drain(node runtime.Object) {
 	l.t.Helper()

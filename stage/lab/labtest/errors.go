@@ -17,8 +17,8 @@ func (l *Lab) logErrors() {
 	}
 }
 
-// errorLines returns a line for each different error of Stages and controllers that no message had
-// yet, "" if there is none.
+// errorLines returns a line for each different error of Stages and controllers that no earlier
+// message had. It returns "" without new errors.
 func (l *Lab) errorLines() string {
 	all := distinct(l.errors[l.reported:])
 	l.reported = len(l.errors)

@@ -50,7 +50,7 @@ func TestSettleSaysWhyALabIsNotAtRest(t *testing.T) {
 	}
 }
 
-// A logging test notes what is logged.
+// A logging test records what is logged.
 type logging struct {
 	*testing.T
 	lines []string

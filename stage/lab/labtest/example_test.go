@@ -10,7 +10,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
-// A program is what a Lab needs outside of a test. Tests pass a *testing.T instead.
+// A program implements the part of a test that a Lab needs. Tests pass a *testing.T instead.
 type program struct{}
 
 func (program) Helper() {}

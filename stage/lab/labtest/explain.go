@@ -15,11 +15,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
-// Explain says what the Stages of the lab do to an object as it is now, and why: of each Stage which
-// requirements hold, its delay and its effects, as [stage.Explanation] prints them; or that the lab
-// plays no Stage on it, because [Lab.Drive] holds it, or it is a Pod without a node, or on one whose
-// kubelet does nothing. It fails the
-// test if the object does not exist. Only kind, namespace and name of the object are used.
+// Explain says what the Stages of the lab do to an object as it is now, and why. For each Stage it
+// has the requirements, the delay and the effects, as [stage.Explanation] prints them. If the lab
+// plays no Stage on the object, Explain says why: [Lab.Drive] holds it, or it is a Pod without a
+// node, or on a node whose kubelet does nothing. It fails the test if the object does not exist. It
+// uses only kind, namespace and name of the object.
 func (l *Lab) Explain(obj runtime.Object) string {
 	l.t.Helper()
 	u, err := kstatustest.Open(obj)
@@ -65,7 +65,7 @@ func (l *Lab) hasKubelet(pod *unstructured.Unstructured) bool {
 	return runs(node)
 }
 
-// stagesFor is what Explain says of an object that is not Current, indented; nothing for a kind
+// stagesFor is the text of Explain for an object that is not Current, indented; "" for a kind
 // without Stages.
 func (l *Lab) stagesFor(obj *unstructured.Unstructured) string {
 	if !slices.Contains(l.set.Kinds(), obj.GroupVersionKind()) {

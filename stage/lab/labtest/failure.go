@@ -21,36 +21,36 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
-// A Failure happens to some objects of a kind, chosen at random. Each object is decided about once;
-// an object that replaces another one is decided about anew. A Pod of a ReplicaSet that fails
-// permanently may be replaced by one that fails too: if that does not end, the test fails.
+// A Failure happens to some objects of a kind, chosen at random. The choice is made once for each
+// object, and again for an object that replaces another one. A Pod of a ReplicaSet that fails
+// permanently can be replaced by a Pod that also fails. If this does not end, the test fails.
 type Failure struct {
 	State kstatustest.State // such as kstatustest.CrashLoopBackOff
 	// Rate is the share of the objects that fail, from 0 to 1. Default: 0, or 1 if Count is set.
 	Rate float64
 	// Count is how many objects fail at most. Default: no limit.
 	Count int
-	// After is how long an object is well before it fails. Default: it fails at once.
+	// After is how long an object works before it fails. Default: it fails at once.
 	After time.Duration
 	// For is how long the failure lasts. Afterwards the object is driven to [Ready], so that
-	// controllers and Stages go on with it: a claim that is Pending for five minutes is bound then.
-	// Default: for ever. Pods that have Failed, Succeeded or were Evicted cannot recover.
+	// controllers and Stages continue with it: a claim that is Pending for five minutes is bound
+	// then. Default: without end. A Pod that is Failed, Succeeded or Evicted cannot recover.
 	For time.Duration
 	// Kind is the kind of the objects. Default: Pods. A Pod fails when it has a node or, if the
 	// State is Unschedulable, before.
 	Kind schema.GroupVersionKind
-	// Selector selects them by their labels. Default: all.
+	// Selector selects the objects by their labels. Default: all.
 	Selector labels.Selector
 }
 
-// An objectSlot is a kind and name under which one object may follow another, such as the Pods
-// web-0 of a StatefulSet, for one Failure.
+// An objectSlot is a kind and name under which one object can follow another, such as Pod web-0 of
+// a StatefulSet, for one Failure.
 type objectSlot struct {
 	failure int // in Options.Failures
 	reference
 }
 
-// A failureStreak is how many objects of one owner failed at the same time.
+// A failureStreak is the number of objects of one owner that failed at the same time.
 type failureStreak struct {
 	at     time.Time
 	length int
@@ -115,7 +115,7 @@ func (l *Lab) fail(i int, f Failure, obj *unstructured.Unstructured) error {
 	return l.endlessFailure(i, obj)
 }
 
-// later calls a function after a while, unless the object is gone by then or being deleted.
+// later calls a function after a time, unless the object is gone by then, or being deleted.
 func (l *Lab) later(d time.Duration, obj *unstructured.Unstructured, do func() error) {
 	l.sim.At(l.Now().Add(d), func(context.Context) error {
 		now, err := l.get(referenceOf(obj))
@@ -129,7 +129,7 @@ func (l *Lab) later(d time.Duration, obj *unstructured.Unstructured, do func() e
 	})
 }
 
-// check returns an error that begins with the field that makes no sense.
+// check returns an error that begins with the faulty field.
 func (f Failure) check() error {
 	ends := f.State == kstatustest.Failed || f.State == kstatustest.Succeeded || f.State == kstatustest.Evicted
 	switch {
@@ -147,8 +147,8 @@ func (f Failure) check() error {
 	return nil
 }
 
-// endlessFailure returns an error if the objects of a ReplicaSet or StatefulSet fail again and
-// again without time passing, because each is replaced by one that fails too.
+// endlessFailure returns an error if the objects of a ReplicaSet or StatefulSet fail without end
+// while no time passes, because each replacement also fails.
 func (l *Lab) endlessFailure(failure int, obj *unstructured.Unstructured) error {
 	owner := metav1.GetControllerOf(obj)
 	if owner == nil {
@@ -182,7 +182,7 @@ func (l *Lab) streak(owner types.UID) int {
 	return s.length
 }
 
-// applies reports whether it can be decided now if the object fails.
+// applies reports whether the lab can decide now if the object fails.
 func (f Failure) applies(obj *unstructured.Unstructured) bool {
 	if !f.Selector.Matches(labels.Set(obj.GetLabels())) || obj.GetDeletionTimestamp() != nil {
 		return false

@@ -20,8 +20,8 @@ func TestAFailureIsForAShareOfTheObjects(t *testing.T) {
 	}
 }
 
-// TestFailuresWithoutEndAreTold: a ReplicaSet puts a new Pod in place of each that failed for good,
-// for ever.
+// TestFailuresWithoutEndAreTold: a ReplicaSet replaces each Pod that failed for good with a new
+// Pod, without end.
 func TestFailuresWithoutEndAreTold(t *testing.T) {
 	for _, state := range []kstatustest.State{kstatustest.Failed, kstatustest.Evicted} {
 		all := labtest.Options{Failures: []labtest.Failure{{State: state, Rate: 1}}}
@@ -38,8 +38,8 @@ func TestFailuresWithoutEndAreTold(t *testing.T) {
 const database = `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db}, spec: {replicas: 20, serviceName: db, selector: {matchLabels: {app: db}},
   template: {metadata: {labels: {app: db}}, spec: {containers: [{name: c, image: i}]}}}}`
 
-// TestAPodThatComesBackMayBeLucky: Pods of StatefulSets have the names of those that failed, but
-// not their fate.
+// TestAPodThatComesBackMayBeLucky: a new Pod of a StatefulSet has the name of the failed Pod and
+// need not fail.
 func TestAPodThatComesBackMayBeLucky(t *testing.T) {
 	for seed := range uint64(5) {
 		lab := labtest.New(t, labtest.Options{Seed: seed, Failures: []labtest.Failure{{State: kstatustest.Failed, Rate: 0.5}}})
@@ -48,7 +48,7 @@ func TestAPodThatComesBackMayBeLucky(t *testing.T) {
 	}
 }
 
-// TestFaultsAreToldOnce: a controller's error is in what it was about already.
+// TestFaultsAreToldOnce: the report of an object has its controller's error, which is not repeated.
 func TestFaultsAreToldOnce(t *testing.T) {
 	said := failure(t, labtest.Options{}, func(lab *labtest.Lab) {
 		lab.Apply(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {app: a}},

@@ -14,16 +14,16 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// A logger is what a T has besides, if it is a *testing.T or GinkgoT().
+// A logger is the additional method of a T that is a *testing.T or GinkgoT().
 type logger interface {
 	Cleanup(func())
 	Logf(format string, args ...any)
 	Errorf(format string, args ...any)
 }
 
-// NotModelled returns what objects of the lab have asked for so far that Kubernetes' control plane
-// does and the lab does not, once for each kind and field. FEATURES.md lists what it knows of. It is
-// logged at the end of the test, or fails it, see Options.Strict.
+// NotModelled returns the features of Kubernetes' control plane that objects of the lab have asked
+// for and that the lab does not have, once for each kind and field. FEATURES.md lists all features.
+// The result is logged at the end of the test, or fails it, see Options.Strict.
 func (l *Lab) NotModelled() []features.Use {
 	l.dropping.Lock()
 	defer l.dropping.Unlock()
@@ -37,8 +37,8 @@ func (l *Lab) NotModelled() []features.Use {
 	return l.features.Uses()
 }
 
-// admit is the admission of the lab. It remembers objects with a field that is dropped there, which
-// nobody sees afterwards. It is called by those who write, in any goroutine.
+// admit is the admission of the lab. It remembers objects with a field that it drops, because the
+// stored object no longer shows the field. Every writer calls it, in any goroutine.
 func (l *Lab) admit(v *memory.Review) error {
 	if v.Kind == nodeKind && v.Old == nil && (!l.options.OnlyStages || !l.begun) {
 		labelNode(v.New)
@@ -60,7 +60,7 @@ func (l *Lab) admit(v *memory.Review) error {
 
 var statefulSet = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}
 
-// reportFeatures begins to observe what objects ask for.
+// reportFeatures begins to observe the features that objects ask for.
 func (l *Lab) reportFeatures() error {
 	if l.options.Quiet {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
-// A logT is a T that remembers what a lab says at the end of a test.
+// A logT is a T that remembers the output of a lab at the end of a test.
 type logT struct {
 	testing.TB
 	cleanups       []func()
@@ -48,7 +48,7 @@ func TestWhatIsNotModelledIsTold(t *testing.T) {
 	}
 }
 
-// A lab in which everything is modelled says nothing.
+// A lab in which everything is modelled logs nothing.
 func TestALabWithoutSurprisesSaysNothing(t *testing.T) {
 	spy := &logT{TB: t}
 	lab := labtest.New(spy, labtest.Options{Strict: true})

@@ -19,8 +19,8 @@ metadata: {name: job-%d}
 spec: {parallelism: 100, completions: 100, ttlSecondsAfterFinished: 60, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, command: [sleep, "5"]}]}}}
 `
 
-// A lab remembers next to nothing of Pods that have come and gone. What grows here are the events
-// that watches can still begin at, up to 20,000 of each kind.
+// A lab remembers almost nothing about Pods that have come and gone. Only the events at which
+// watches can still begin grow, up to 20,000 of each kind.
 func TestALabForgetsPods(t *testing.T) {
 	if race.On {
 		t.Skip("it measures memory")

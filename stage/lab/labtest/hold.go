@@ -27,12 +27,14 @@ var (
 )
 
 // Drive gives an existing object the status of a state and holds it there: neither Stages nor
-// controllers change it until it is deleted or driven to [Ready]. The states, and what is written
-// for them, are those of package kstatustest. It fails the test if the kind does not have the
-// state. Only kind, namespace and name of the object are used. Controllers react when time passes,
-// for example with the status of the object's owner. A Node that is kstatustest.NotReady is
-// unreachable from then on: it is tainted, nothing is done for its Pods, and they are evicted when
-// they no longer tolerate that (see package stage/lab/controllers/nodes), after 5 minutes by default.
+// controllers change it until it is deleted or driven to [Ready]. Package kstatustest defines the
+// states, and what is written for them. Drive fails the test if the kind does not have the state.
+// It uses only kind, namespace and name of the object.
+//
+// Controllers react when time passes, for example with the status of the object's owner. A Node
+// that is kstatustest.NotReady is unreachable from then on: it is tainted, and nothing is done for
+// its Pods. They are evicted when they no longer tolerate the taint, after 5 minutes by default
+// (see package stage/lab/controllers/nodes).
 func (l *Lab) Drive(obj runtime.Object, state kstatustest.State) {
 	l.t.Helper()
 	u, err := kstatustest.Open(obj)
@@ -59,8 +61,8 @@ func (l *Lab) drive(ref reference, state kstatustest.State) error {
 	return l.write(obj, made, apart)
 }
 
-// write replaces an object: first everything but the status, if it has changed, then the status, if
-// it is a subresource.
+// write replaces an object. It first writes everything except the status, if that has changed. Then
+// it writes the status, if the status is a subresource.
 func (l *Lab) write(obj, made *unstructured.Unstructured, apart bool) (err error) {
 	ctx, status := context.Background(), made.Object["status"]
 	if !apart || !reflect.DeepEqual(obj.Object["spec"], made.Object["spec"]) {
@@ -90,13 +92,13 @@ func (l *Lab) isPlayed(obj *unstructured.Unstructured) bool {
 
 func (l *Lab) schedules() bool { return l.runs("scheduler") }
 
-// runs reports whether a controller of a name runs.
+// runs reports whether a controller with this name runs.
 func (l *Lab) runs(name string) bool {
 	return slices.ContainsFunc(l.options.Controllers, func(c reconcile.Controller) bool { return c.Name == name })
 }
 
-// kubelet returns what says whether Pods are played on a Node: without the controllers of Nodes they
-// always are.
+// kubelet returns a function that reports whether Pods are played on a Node. Without the
+// controllers of Nodes they always are.
 func (l *Lab) kubelet() func(*unstructured.Unstructured) bool {
 	if !l.runs("node-lifecycle") {
 		return nil
@@ -123,8 +125,9 @@ func (l *Lab) controllersExceptHeld() []reconcile.Controller {
 	return restrained
 }
 
-// watchesExceptHeld returns the watches of a controller that maps the objects it is for to other
-// keys, as the scheduler does, changed so that it does not see held Pods without a node.
+// watchesExceptHeld returns the watches of a controller, changed so that it does not see held Pods
+// without a node. It is for controllers such as the scheduler, which map their objects to other
+// keys.
 func (l *Lab) watchesExceptHeld(c reconcile.Controller) []reconcile.Watch {
 	watches := slices.Clone(c.Watches)
 	for i, w := range watches {

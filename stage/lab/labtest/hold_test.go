@@ -52,8 +52,8 @@ func TestPodsAreDrivenToEveryState(t *testing.T) {
 	}
 }
 
-// TestADrivenPodIsNotScheduled drives one Pod before it was seen by anyone, and one that could not
-// be scheduled.
+// TestADrivenPodIsNotScheduled drives a Pod that no controller has seen yet, and a Pod that could
+// not be scheduled.
 func TestADrivenPodIsNotScheduled(t *testing.T) {
 	lab := labtest.New(t, labtest.Options{})
 	lab.Apply(podIn("default", "new"), `{apiVersion: v1, kind: Pod, metadata: {name: large},

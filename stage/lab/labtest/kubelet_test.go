@@ -91,8 +91,8 @@ func TestKubeletsOfUnreachableNodesDoNothing(t *testing.T) {
 	require.EqualValues(t, 2, ready(lab, "web"))
 }
 
-// TestOtherContainers: a lab does not know what an image does. A Job ends, such as those of charts'
-// hooks, unless an option has it run.
+// TestOtherContainers: a lab does not know the program of an image. A Job, such as a hook of a
+// chart, ends, unless an option has it run.
 func TestOtherContainers(t *testing.T) {
 	job := `{apiVersion: batch/v1, kind: Job, metadata: {name: %s}, spec: {template: {metadata: {annotations: {%s}},
   spec: {restartPolicy: Never, containers: [{name: c, image: migrate}]}}}}`
@@ -141,7 +141,7 @@ func TestALabTakesTime(t *testing.T) {
 	require.InDelta(t, 4.5, lab.Now().Sub(begin).Seconds(), 1)
 }
 
-// TestEachFailedProbeIsRecorded: that of liveness is asked twice, then the container gets 5 seconds.
+// TestEachFailedProbeIsRecorded: the liveness probe runs twice, then the container gets 5 seconds.
 func TestEachFailedProbeIsRecorded(t *testing.T) {
 	lab := labtest.New(t, labtest.Options{Nodes: 1})
 	lab.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {liveness.probe.stagecraft-go.github.io/c: fails}},
@@ -163,8 +163,8 @@ func TestEachFailedProbeIsRecorded(t *testing.T) {
 	require.EqualValues(t, 1, field(lab.Get("v1", "Pod", "p"), "status", "containerStatuses").([]any)[0].(map[string]any)["restartCount"])
 }
 
-// TestKubeletsRefusePortsThatAreTaken: a StatefulSet whose Pod is bound by hand gets another one again
-// and again, until the port is free.
+// TestKubeletsRefusePortsThatAreTaken: a StatefulSet whose Pod is bound by hand gets another Pod
+// repeatedly, until the port is free.
 func TestKubeletsRefusePortsThatAreTaken(t *testing.T) {
 	lab := labtest.New(t, labtest.Options{Nodes: 1})
 	const container = `{name: c, image: busybox, ports: [{containerPort: 80, hostPort: 80}]}`

@@ -26,7 +26,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
-// T is what a [Lab] needs of a *testing.T. Ginkgo's GinkgoT() implements it too.
+// T is the part of a *testing.T that a [Lab] needs. Ginkgo's GinkgoT() also implements it.
 type T = kstatustest.T
 
 // Options of [New]. The zero value is the default.
@@ -36,13 +36,13 @@ type Options struct {
 	// Start is the virtual time at which the lab begins. Default 2006-01-02T15:04:05Z.
 	Start time.Time
 	// Nodes is the number of nodes, each for 110 Pods with 32 CPUs and 256Gi of memory. Default 3;
-	// -1: no nodes. All are in one zone: a test that needs several zones applies Nodes with labels of
-	// its own, or applies node-1 and so on again. A Node that a test creates gets the labels that a
-	// kubelet sets (hostname, os and arch), unless it has them or OnlyStages is set.
+	// -1: no nodes. All nodes are in one zone. A test that needs several zones applies its own
+	// Nodes with labels, or applies node-1 and further nodes again. A Node that a test creates gets
+	// the labels that a kubelet sets (hostname, os and arch), unless it has them or OnlyStages is
+	// set.
 	Nodes int
-	// Stages are played in addition to preset NodeFast; if they are for Pods, they are played in
-	// addition to PodFast instead of the kubelets. For Pods or Nodes OnlyStages is what is wanted
-	// nearly always.
+	// Stages are played in addition to preset NodeFast. If they are for Pods, they replace the
+	// kubelets, and PodFast is played as well. For Pods or Nodes you nearly always want OnlyStages.
 	Stages []stage.Source
 	// OnlyStages leaves NodeFast, PodFast and the kubelets out: the Stages have to play Nodes and Pods themselves.
 	OnlyStages bool
@@ -50,34 +50,35 @@ type Options struct {
 	Compile stage.Options
 	// Controllers run in addition to those of the function Controllers.
 	Controllers []reconcile.Controller
-	// OnlyControllers leaves those out.
+	// OnlyControllers leaves out the controllers of the function Controllers.
 	OnlyControllers bool
-	// Kinds are kinds in addition to those that package memory knows. CustomResourceDefinitions can
-	// be applied instead, unless Stages or controllers are for their kinds: then put them into
+	// Kinds are kinds in addition to the kinds of package memory. CustomResourceDefinitions can be
+	// applied instead, unless Stages or controllers are for their kinds: then put them into
 	// Definitions.
 	Kinds       []memory.Kind
 	Definitions []*unstructured.Unstructured
 	// Kubelets are the options of the kubelets that do what Pods say, see package kubelet.
 	Kubelets kubelet.Options
-	// NoEvents leaves out the Events that controllers and kubelets record, as those of a cluster do.
+	// NoEvents turns off the Events that controllers and kubelets record as on a cluster.
 	NoEvents bool
-	// Timing is how long things take. Nil: nothing takes time but what Pods and Stages say. See
-	// simulation.ClusterLike. What is under way ends with the test, if T has a method Cleanup;
-	// otherwise call Close of Lab.Simulation.
+	// Timing is how long things take. Nil: only what Pods and Stages say takes time. See
+	// simulation.ClusterLike. Requests that are under way end with the test, if T has a method
+	// Cleanup; otherwise call Close of Lab.Simulation.
 	Timing *simulation.Timing
 	// GarbageCollection is how long garbage collection takes. Nil: no time; it happens with the
-	// write that calls for it.
+	// write that causes it.
 	GarbageCollection *simulation.GarbageCollection
-	// Metrics are what HorizontalPodAutoscalers see. Default autoscaling.FromAnnotations.
+	// Metrics are the metrics that HorizontalPodAutoscalers use. Default
+	// autoscaling.FromAnnotations.
 	Metrics autoscaling.Metrics
 	// Failures make random objects fail.
 	Failures []Failure
-	// Strict fails the test at its end if objects asked for what is not modelled, see
-	// [Lab.NotModelled]. Default: it is logged.
+	// Strict fails the test at its end if objects asked for features that are not modelled, see
+	// [Lab.NotModelled]. Default: these features are logged.
 	Strict bool
-	// Quiet does without the look at what objects ask for: [Lab.NotModelled] returns nothing.
+	// Quiet turns off the search for such features: [Lab.NotModelled] returns nil.
 	Quiet bool
-	// Timeout is how much virtual time Settle and WaitCurrent let pass at most. Default 1h.
+	// Timeout is the most virtual time that Settle and WaitCurrent let pass. Default 1h.
 	Timeout time.Duration
 	// Sync lets other goroutines that use the cluster, such as informers, react. It is called
 	// before the lab looks for what is due next, with 0, and when virtual time passes, with the
@@ -111,11 +112,14 @@ type Lab struct {
 	reported  int                         // how many of them messages have had
 }
 
-// New returns a lab with ready nodes, which have the labels that a kubelet and a cloud provider set,
-// the namespaces default, kube-system, kube-public and
-// kube-node-lease, and a default StorageClass that binds claims at once. Objects in other namespaces
-// are refused until these exist, and workloads without a template of Pods or a selector that matches
-// it. Stages with faults fail the test.
+// New returns a lab with these objects:
+//
+//   - ready nodes with the labels that a kubelet and a cloud provider set
+//   - the namespaces default, kube-system, kube-public and kube-node-lease
+//   - a default StorageClass that binds claims at once
+//
+// The lab refuses objects in namespaces that do not exist, and workloads without a Pod template or
+// with a selector that does not match it. Stages with faults fail the test.
 func New(t T, o Options) *Lab {
 	t.Helper()
 	return newLab(t, o, nil)
@@ -186,7 +190,8 @@ func (l *Lab) explainDefaults(err error) error {
 	return fmt.Errorf("%w\n(Options.Stages are played together with presets NodeFast and PodFast, unless OnlyStages is set)", err)
 }
 
-// addDefaultControllers refuses a controller that is one of the defaults.
+// addDefaultControllers adds the default controllers. It refuses a controller of the options that
+// is also a default.
 func (l *Lab) addDefaultControllers() error {
 	if l.options.OnlyControllers {
 		return nil

@@ -30,13 +30,13 @@ type recorder struct{ failures []string }
 
 func (r *recorder) Helper() {}
 
-// Fatalf ends the goroutine, as that of a *testing.T does.
+// Fatalf ends the goroutine, like the method of *testing.T.
 func (r *recorder) Fatalf(format string, args ...any) {
 	r.failures = append(r.failures, fmt.Sprintf(format, args...))
 	goruntime.Goexit()
 }
 
-// failure returns what a test that does something in a lab fails with.
+// failure returns the message with which a test fails when it does something in a lab.
 func failure(t *testing.T, o labtest.Options, do func(*labtest.Lab)) string {
 	t.Helper()
 	r, done := &recorder{}, make(chan struct{})
@@ -62,7 +62,7 @@ spec:
     spec: {containers: [{name: web, image: nginx}]}
 `
 
-// podIn is a Pod that nobody owns.
+// podIn is a Pod without an owner.
 func podIn(namespace, name string) string {
 	return fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: %s, namespace: %s}, spec: {containers: [{name: c, image: i}]}}", name, namespace)
 }

@@ -64,9 +64,9 @@ func (l *Lab) List(apiVersion, kind, labels string) []*unstructured.Unstructured
 	return objs
 }
 
-// Delete requests the deletion of objects, as a user would; it may take virtual time until they are
-// gone. Only kind, namespace and name of the objects are used. It fails the test if one does not
-// exist. WaitCurrent no longer waits for them.
+// Delete requests the deletion of objects, as a user would. It can take virtual time until they are
+// gone. It uses only kind, namespace and name of the objects. It fails the test if one of them does
+// not exist. WaitCurrent no longer waits for them.
 func (l *Lab) Delete(objs ...runtime.Object) {
 	l.t.Helper()
 	for _, obj := range objs {

@@ -15,8 +15,8 @@ func largePod(name, more string) string {
   spec: {%s containers: [{name: c, image: i, resources: {requests: {cpu: "30"}}}]}}`, name, more)
 }
 
-// TestPreemptionHeedsBudgets: of two Nodes, that Pod is preempted whose budget allows it, although the
-// other one was started later.
+// TestPreemptionHeedsBudgets: of two Pods, the Pod whose budget allows it is preempted, although
+// the other one was started later.
 func TestPreemptionHeedsBudgets(t *testing.T) {
 	for budget, victim := range map[string]string{"none": "late", "late": "early"} {
 		lab := labtest.New(t, labtest.Options{Nodes: 2})

@@ -23,7 +23,7 @@ type situation struct {
 	Kind   string         `json:"kind"`
 	Status map[string]any `json:"status"`
 	Unsent bool           `json:"unsent"` // it is sent with the object, which ignores it
-	Lacks  []string       `json:"lacks"`  // what is missing; nil: nothing
+	Lacks  []string       `json:"lacks"`  // the missing part; nil: nothing is missing
 
 	manifest string // as JSON
 }

@@ -38,8 +38,8 @@ spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], hostPath: {path: 
 status: {phase: Bound}
 `
 
-// The author of a claim sets spec.volumeName freely. A claim that names the volume of another one,
-// and that a finalizer holds when it is deleted, does nothing to that volume.
+// The author of a claim can set spec.volumeName freely. A claim that names the volume of another
+// claim, and that a finalizer holds when it is deleted, does nothing to that volume.
 func TestAClaimDoesNotReachTheVolumesOfOthers(t *testing.T) {
 	lab := labtest.New(t, labtest.Options{OnlyStages: true, Stages: []stage.Source{presets.Volumes()}, OnlyControllers: true})
 	lab.Apply(fmt.Sprintf(claim, "data", ""), volumesOfOthers)
@@ -145,7 +145,7 @@ status:
 	return obj
 }
 
-// The table "What a Stage reaches" of the package comment is what the Stages do.
+// The Stages match the table "What a Stage reaches" of the package comment.
 func TestWhatAStageReaches(t *testing.T) {
 	doc, err := os.ReadFile("../../presets/doc.go")
 	require.NoError(t, err)
@@ -179,7 +179,7 @@ func reach(t *testing.T, st v1alpha1.Stage) string {
 	return strings.TrimRight(fmt.Sprintf("%-28s%s", strings.Join(slices.Sorted(maps.Keys(own)), ", "), strings.Join(others, ", ")), " ")
 }
 
-// hostileTexts would add a field, or another value, if a template had them without quotes.
+// hostileTexts would add a field, or another value, to a template without quotes.
 var hostileTexts = []string{"x\ninjected: y", "x\n  injected: y", "x\n    injected: y", "x\n      injected: y", "x\n          injected: y", "x, injected: y", `x", injected: "y`, "x\"\ninjected: \"y", "x # y", "{injected: y}", "x: y"}
 
 // No text of an object, neither a value nor a key, changes which objects and fields the Stages of
@@ -204,7 +204,7 @@ func TestNoTextAddsFields(t *testing.T) {
 	}
 }
 
-// texts are functions that put a text in the place of one text of an object: a value or a key.
+// texts are functions that replace one text of an object, a value or a key, with another.
 func texts(obj map[string]any) []func(string) {
 	var list []func(string)
 	for _, section := range []string{"metadata", "spec", "status"} {

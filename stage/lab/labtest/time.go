@@ -13,8 +13,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// Advance lets virtual time pass by d. Afterwards everything that is due by then has happened. Errors
-// of Stages and controllers, panics among them, are logged if T has a method Logf.
+// Advance lets virtual time pass by d. Afterwards everything that was due until then has happened.
+// It logs errors of Stages and controllers, including panics, if T has a method Logf.
 func (l *Lab) Advance(d time.Duration) {
 	l.t.Helper()
 	if d < 0 {
@@ -27,11 +27,11 @@ func (l *Lab) Advance(d time.Duration) {
 	l.logErrors()
 }
 
-// Settle lets virtual time pass until nothing more will happen. It fails the test if that takes
-// longer than Options.Timeout, as with CronJobs, with Stages that repeat for ever and with
-// autoscalers where Options.Metrics is set, and if something happens again and again without time
-// passing. The failure names what is due next and why, and the errors of Stages and controllers. Without
-// a failure these are logged, as by Advance.
+// Settle lets virtual time pass until nothing more will happen. It fails the test if this takes
+// longer than Options.Timeout. CronJobs, Stages that repeat without end, and autoscalers with
+// Options.Metrics never settle. It also fails the test if changes repeat without end while no time
+// passes. The failure names what is due next and why, and the errors of Stages and controllers.
+// Without a failure these errors are logged, as by Advance.
 func (l *Lab) Settle() {
 	l.t.Helper()
 	l.playUntil(l.Now().Add(l.options.Timeout), never)
@@ -41,8 +41,8 @@ func (l *Lab) Settle() {
 	l.logErrors()
 }
 
-// autoscalerSays says that an autoscaler keeps the lab from settling, "" if none does: what a function
-// returns may change with the time.
+// autoscalerSays returns a text that an autoscaler keeps the lab from settling, or "". With a
+// metrics function it does, because the function can change with the time.
 func (l *Lab) autoscalerSays() string {
 	if l.options.Metrics == nil {
 		return ""

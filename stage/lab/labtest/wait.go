@@ -21,11 +21,11 @@ func RequireCurrent(t T, obj runtime.Object) {
 }
 
 // WaitCurrent lets virtual time pass until objects are Current in both profiles of package kstatus,
-// all at the same time. Only kind, namespace and name of the given objects are used; without
-// arguments it waits for all objects that were applied. It fails the test after Options.Timeout,
-// or if nothing more will happen and there is no Options.Sync. The failure says what each object
-// lacks, which of its children are not current, what [Lab.Explain] says of those that Stages are
-// for, and the errors of controllers, each once.
+// all at the same time. It uses only kind, namespace and name of the given objects. Without
+// arguments it waits for all objects that were applied. It fails the test after Options.Timeout, or
+// if nothing more will happen and Options.Sync is nil. The failure says what each object lacks,
+// which of its children are not current, what [Lab.Explain] says about objects that have Stages,
+// and the errors of controllers, each once.
 func (l *Lab) WaitCurrent(objs ...runtime.Object) {
 	l.t.Helper()
 	refs := l.applied
@@ -43,7 +43,7 @@ func (l *Lab) WaitCurrent(objs ...runtime.Object) {
 			l.t.Fatalf("labtest: %v", l.report(refs))
 			return
 		}
-		l.advanceTo(l.Now().Add(min(time.Second, end.Sub(l.Now())))) // those who follow may have something to do
+		l.advanceTo(l.Now().Add(min(time.Second, end.Sub(l.Now())))) // a goroutine of Sync might have something to do
 	}
 }
 

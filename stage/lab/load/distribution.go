@@ -63,7 +63,7 @@ func (v Values) Quantile(share float64) float64 {
 }
 
 // Points are known quantiles, as in a published table. Between two points the value is
-// interpolated; below the first and above the last it is that of the nearest point. Give the
+// interpolated; below the first and above the last it is the value of the nearest point. Give the
 // smallest and the largest value as well.
 type Points []Point
 
@@ -83,8 +83,8 @@ func (p Points) Quantile(share float64) float64 {
 	return low.Value + (share-low.Share)/(high.Share-low.Share)*(high.Value-low.Value)
 }
 
-// Check returns an error if the parameters of a distribution are invalid. Of a distribution that is
-// not from this package it checks that some quantiles are finite.
+// Check returns an error if the parameters of a distribution are invalid. If the distribution is
+// not from this package, it checks that some quantiles are finite.
 func Check(d Distribution) error {
 	if d == nil {
 		return fmt.Errorf("load: no distribution")
@@ -103,7 +103,7 @@ func Check(d Distribution) error {
 	return nil
 }
 
-// largestShare is the largest that a Stream draws.
+// largestShare is the largest share that a Stream draws.
 const largestShare = 1 - 1.0/(1<<53)
 
 func finite(vs ...float64) bool {

@@ -1,10 +1,10 @@
-// Package load says when work arrives in a simulation and how large it is: by distributions, by
-// seeded streams of random numbers from them, and by recorded traces.
+// Package load says when work arrives in a simulation, and how large the work is. It has
+// probability distributions, seeded streams of random numbers, and recorded traces.
 //
 // # Terminology
 //
 // A [Distribution] is given by its quantiles, so that one uniform random number makes one value. A
-// [Stream] draws values from a distribution; its name and a seed decide all of them. Arrivals are
+// [Stream] draws values from a distribution; its name and a seed determine all values. Arrivals are
 // times since a start, in order. A trace is a table of arrivals that were recorded elsewhere.
 // Floating-point times and sizes are in seconds.
 //
@@ -19,11 +19,11 @@
 //		return submit(ctx, n, sizes.Duration(), int(gpus.Next()))
 //	})
 //
-// To decide how long an object stays in a Stage, write the duration where the Stage reads it: with
+// To set how long an object stays in a Stage, write the duration where the Stage reads it. With
 // delay.durationFrom.jq.expression '.metadata.annotations["example.com/size"]', set that annotation
 // to sizes.Duration().String().
 //
-// Tables that others have recorded are read as they are; Columns says where the times and numbers are:
+// Recorded tables are read unchanged. Columns says where the times and numbers are:
 //
 //	jobs, err := load.ReadCSV("jobs.csv", file, load.Columns{
 //		At: "submitted_time", Times: []string{"start_time", "end_time"}, Layout: time.DateTime,
@@ -33,7 +33,8 @@
 //		return submit(ctx, n, jobs[n].Times["end_time"]-jobs[n].At, int(jobs[n].Numbers["gpus"]))
 //	})
 //
-// Nested JSON is read with Cells, jq expressions that make a cell each; this is the log of Philly:
+// Nested JSON is read with Cells. Each cell is a jq expression. This example reads the log of
+// Philly:
 //
 //	jobs, err := load.ReadJSON("cluster_job_log", file, load.Columns{
 //		At: "submitted_time", Times: []string{"start", "end"}, Layout: time.DateTime,
@@ -49,7 +50,7 @@
 // The values of a Stream depend on its seed, its name, its distribution and the number of earlier
 // draws, but not on other streams: adding a stream changes nothing else. Two streams with the same
 // seed and name but different distributions draw the same quantiles, so that an object with a large
-// size in one has a large size in the other: policies and systems are compared on the same work.
+// size in one has a large size in the other. So policies and systems are compared on the same work.
 //
 // # Concurrency
 //

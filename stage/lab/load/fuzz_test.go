@@ -12,8 +12,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/load"
 )
 
-// FuzzRead reads anything: there are either faults with a place, or rows in the order of their
-// times, none before the start.
+// FuzzRead reads any text. It gets either faults with a place, or rows in the order of their times,
+// none before the start.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("at,size,gpus\n1.5,60,8\n1m,2h,1\n"), byte(0))
 	f.Add([]byte("at,size,gpus\n2026-01-01T00:00:00Z,1,1\n0001-01-01T00:00:00Z,1,1\n"), byte(0))

@@ -67,7 +67,7 @@ func TestHostileTraces(t *testing.T) {
 	}
 }
 
-// A row takes 32 bytes and as much for its time, and its columns: no maps if there are none.
+// A row takes 32 bytes and as much for its time, and its columns: no maps without columns.
 func TestMemoryOfRows(t *testing.T) {
 	text := "at\n" + strings.Repeat("2026-01-01T00:00:00Z\n", 100_000)
 	base := inUse()

@@ -14,11 +14,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/lines"
 )
 
-// ReadJSON reads a table that is one JSON array of objects, on as many lines as it likes. Values that
-// are neither numbers nor text nor booleans are left out: Columns.Cells reaches into them. Skip and
-// Header are not used. A Row's line is that on which its object begins. Errors are [*TraceError]s with
-// the name file; the first 100 of them and the number of the others are joined. A line has at most
-// 16 MiB.
+// ReadJSON reads a table that is one JSON array of objects, on any number of lines. It leaves out
+// values that are not numbers, strings or booleans; Columns.Cells can read them. It does not use
+// Skip and Header. The line of a Row is the line on which its object begins. Errors are
+// [*TraceError]s with the name file; it joins the first 100 of them and the number of the others. A
+// line has at most 16 MiB.
 func ReadJSON(file string, r io.Reader, c Columns) ([]Row, error) {
 	t := newTable(file, c)
 	t.nested = true
@@ -44,8 +44,8 @@ func ReadJSON(file string, r io.Reader, c Columns) ([]Row, error) {
 	return t.done()
 }
 
-// syntaxErrorIn returns where in the value that a decoder could not read the fault is: the Offset of its
-// own error leaves out what lies between values.
+// syntaxErrorIn returns the position of the fault within a value that a decoder could not read. The
+// Offset of the decoder's error leaves out what lies between values.
 func syntaxErrorIn(d *json.Decoder, err error) int64 {
 	fault := new(json.SyntaxError)
 	rest, _ := io.ReadAll(d.Buffered())
@@ -55,7 +55,8 @@ func syntaxErrorIn(d *json.Decoder, err error) int64 {
 	return fault.Offset - 1
 }
 
-// A lineCounter knows on which lines bytes are that were read from it, if it is asked in their order.
+// A lineCounter knows the lines of bytes that were read from it. The caller must ask for them in
+// their order.
 type lineCounter struct {
 	from   io.Reader
 	read   int64

@@ -13,9 +13,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/lines"
 )
 
-// ReadCSV reads a table whose first line names the columns, or Columns.Header. Each line must have
-// as many cells as there are columns. Errors are [*TraceError]s with the name file; the first 100 of
-// them and the number of the others are joined. A line has at most 16 MiB.
+// ReadCSV reads a table. Columns.Header, or the first line, names the columns. Each line must have
+// as many cells as there are columns. Errors are [*TraceError]s with the name file; it joins the
+// first 100 of them and the number of the others. A line has at most 16 MiB.
 func ReadCSV(file string, r io.Reader, c Columns) ([]Row, error) {
 	t := newTable(file, c)
 	in := bufio.NewReader(lines.Limit(r))
@@ -116,10 +116,10 @@ func (t *traceReader) csvFault(r *csv.Reader, err error) bool {
 	return errors.Is(err, csv.ErrFieldCount)
 }
 
-// ReadJSONL reads a table with one JSON object on each line, whose values are numbers, text and
-// booleans; null means that the field is missing. Empty lines are skipped. Errors are
-// [*TraceError]s with the name file; the first 100 of them and the number of the others are
-// joined. A line has at most 16 MiB.
+// ReadJSONL reads a table with one JSON object on each line. Values are numbers, strings and
+// booleans; null means that the field is missing. It skips empty lines. Errors are [*TraceError]s
+// with the name file; it joins the first 100 of them and the number of the others. A line has at
+// most 16 MiB.
 func ReadJSONL(file string, r io.Reader, c Columns) ([]Row, error) {
 	t := newTable(file, c)
 	in := lines.NewReader(r)

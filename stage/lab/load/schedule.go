@@ -15,7 +15,7 @@ type Clock interface {
 
 // Schedule calls a function for each arrival, with the index of the arrival, at its time counted
 // from now. Arrivals at the same time come in the order of the list. Only the next arrival is
-// registered with the Clock, so that there may be very many.
+// registered with the Clock, so a schedule can have very many arrivals.
 func Schedule(c Clock, arrivals []time.Duration, arrive func(ctx context.Context, n int) error) {
 	p := &schedule{clock: c, start: c.Now(), arrivals: arrivals, arrive: arrive, order: make([]int, len(arrivals))}
 	for n := range p.order {

@@ -14,8 +14,8 @@ type Stream struct {
 	from   Distribution
 }
 
-// New returns a stream whose values depend only on the seed, the name and the distribution. The
-// error is that of [Check].
+// New returns a stream whose values depend only on the seed, the name and the distribution. It
+// returns the error of [Check].
 func New(seed uint64, name string, from Distribution) (*Stream, error) {
 	if err := Check(from); err != nil {
 		return nil, err

@@ -14,13 +14,13 @@ import (
 type Row struct {
 	// At is the time of arrival, counted from the start of the trace.
 	At time.Duration
-	// Numbers are the columns that [Columns] lists as Numbers, and those of Optional that the row has.
-	// A duration such as 1m30s is given in seconds. Nil if there are none.
+	// Numbers are the columns in Columns.Numbers, and the columns in Columns.Optional that the row
+	// has. A duration such as 1m30s is in seconds. Nil without such columns.
 	Numbers map[string]float64
-	// Times are the columns that [Columns] lists as Times and that the row has, counted from the same
-	// start as At; nil if there are none.
+	// Times are the columns in Columns.Times that the row has, counted from the same start as At;
+	// nil without such columns.
 	Times map[string]time.Duration
-	// Text are all other columns that the row has, unchanged; nil if there are none.
+	// Text are all other columns that the row has, unchanged; nil without such columns.
 	Text map[string]string
 	// Line is the number of the row's first line in its file, from 1.
 	Line int
@@ -32,17 +32,17 @@ type Columns struct {
 	// At is the column of the times: seconds as a number, a duration such as 1m30s, or a date as in
 	// RFC 3339, or as Layout says. All rows must use the same form. Default "at".
 	At string
-	// Untimed tables, such as lists of nodes, have no column of times; their rows keep their order.
-	// At is not used then, and Times must be empty.
+	// Untimed is for tables without times, such as lists of nodes. Their rows keep their order. At
+	// is not used then, and Times must be empty.
 	Untimed bool
-	// Layout is that of the dates, as for [time.Parse]: [time.DateTime] for 2017-10-03 11:01:07. Dates
-	// without a zone are in UTC. Default: RFC 3339.
+	// Layout is the layout of dates, as for [time.Parse]: [time.DateTime] for 2017-10-03 11:01:07.
+	// Dates without a zone are in UTC. Default: RFC 3339.
 	Layout string
-	// Unit is that of times that are plain numbers: [time.Microsecond] for those of Borg. Default: a
-	// second.
+	// Unit is the unit of times that are plain numbers, such as [time.Microsecond] for traces of
+	// Borg. Default: a second.
 	Unit time.Duration
-	// Relative counts the times from the earliest one of At, as needed for Unix time. Dates are always
-	// counted from the earliest one.
+	// Relative counts the times from the earliest time in At, as needed for Unix time. Dates are
+	// always counted from the earliest date.
 	Relative bool
 	// Numbers are the columns that must be present in every row and hold finite numbers.
 	Numbers []string
@@ -51,15 +51,15 @@ type Columns struct {
 	// Times are further columns of times, whose cells may be empty: when a Job began, or ended. They
 	// have the form of At.
 	Times []string
-	// Null are the texts of cells that hold nothing, such as None: they are taken as empty.
+	// Null are the texts of empty cells, such as None.
 	Null []string
-	// Cells are further columns of JSON, by name, as jq expressions over the object of a row: each has
-	// one number, text or boolean, or nothing. With them, nested values are left out elsewhere. CSV does
-	// not use them.
+	// Cells are further columns of JSON, by name, as jq expressions over the object of a row. Each
+	// result is one number, string or boolean, or nothing. Other nested values are left out. CSV
+	// does not use them.
 	Cells map[string]string
-	// Header names the columns of CSV without a line that does. A column named "" is left out.
+	// Header names the columns of a CSV file without a header line. A column named "" is left out.
 	Header []string
-	// Skip is the number of lines in front of the header, or of the first row, that are not read.
+	// Skip is the number of lines before the header, or before the first row, that are skipped.
 	Skip int
 }
 

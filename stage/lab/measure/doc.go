@@ -1,5 +1,5 @@
-// Package measure computes metrics of the log of a run, such as how long objects waited, how many
-// there were and what they used, and compares runs. Package expect tests metrics.
+// Package measure computes metrics of the log of a run, and compares runs. Examples are how long
+// objects waited, how many objects existed and what they used. Package expect tests metrics.
 //
 // # Terminology
 //
@@ -54,6 +54,6 @@
 //
 // # Concurrency
 //
-// All functions are pure, and all types are immutable and safe for concurrent use, as long as
-// nobody appends to the log.
+// All functions are pure, and all types are immutable and safe for concurrent use, as long as the
+// log does not change.
 package measure

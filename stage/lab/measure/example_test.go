@@ -63,7 +63,7 @@ func submit(policy func(a, b *unstructured.Unstructured) int) (log record.Log) {
 	return log
 }
 
-// A policy of one's own, shortest job first, compared with first come, first served.
+// Your own policy, shortest job first, compared with first come, first served.
 func Example_policy() {
 	fifo := submit(func(a, b *unstructured.Unstructured) int { return cmp.Compare(a.GetName(), b.GetName()) })
 	sjf := submit(func(a, b *unstructured.Unstructured) int { return cmp.Compare(size(a), size(b)) })

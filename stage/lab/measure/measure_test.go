@@ -160,7 +160,7 @@ func TestRunsAreCompared(t *testing.T) {
 }
 
 // TestPValuesAreLikeUniformOnes compares samples of one distribution: a share of 5 % of them may
-// differ at the level of 5 %. Ones that differ by a shift are told apart.
+// differ at the level of 5 %. The test distinguishes samples that differ by a shift.
 func TestPValuesAreLikeUniformOnes(t *testing.T) {
 	const runs, n = 200, 100
 	draws := load.MustNew(1, "draws", load.Exponential{Mean: 10})

@@ -30,14 +30,15 @@ func (m Metric) Sample(log record.Log) Sample {
 	return NewSample(values...)
 }
 
-// Between makes a metric: for each object of a kind the time from the first record that matches
-// from to the first record, at or after that, that matches to. A nil from matches the record of the
-// creation of the object, whose From is "". Spans are in the order of their ends.
+// Between makes a metric of the time between two records of each object of a kind. The time begins
+// with the first record that matches from. It ends with the first record, at the same time or
+// later, that matches to. A nil from matches the record of the creation of the object, whose From
+// is "". Spans are in the order of their ends.
 func Between(name, kind string, from, to Where) Metric {
 	return Metric{Name: name, Spans: func(log record.Log) []Span { return spansOf(log, kind, from, to) }}
 }
 
-// OverTime makes a metric: how many objects have a last record that matches. It begins and ends
+// OverTime makes a metric of the number of objects whose last record matches. It begins and ends
 // with the log.
 func OverTime(name string, of Where) Metric {
 	return Metric{Name: name, Series: func(log record.Log) Series { return numberOf(log, of) }}
@@ -102,8 +103,8 @@ func Utilization(resource string) Metric {
 	}
 }
 
-// Named returns a metric by its name, as listed in the package comment, or one of the given ones,
-// which are looked at first. A name may end in a window, as in "pending pods from 10m to 1h".
+// Named returns a metric by its name, as listed in the package comment. It first looks among the
+// given metrics. A name may end in a window, as in "pending pods from 10m to 1h".
 func Named(name string, own ...Metric) (Metric, bool) {
 	for _, m := range slices.Concat(own, Standard()) {
 		if m.Name == name {

@@ -29,8 +29,8 @@ const work = `{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name:
   resourceRef: {apiGroup: v1, kind: Pod}, selector: {},
   delay: {durationFrom: {jq: {expression: '.metadata.annotations["example.com/size"]'}}}, next: {delete: true}}}`
 
-// queue lets n customers come to a node that has room for some of them: those that come when it is
-// full wait for the scheduler.
+// queue lets n customers come to a node that has room for some of them. Customers that come when it
+// is full wait for the scheduler.
 func queue(t *testing.T, servers, n int, gap, size load.Distribution) record.Log {
 	var log record.Log
 	recorder := record.New(record.Options{Sink: log.Append})
@@ -68,8 +68,8 @@ func erlangC(c int, a float64) float64 {
 	return term / (sum + term)
 }
 
-// interval is the mean of a sequence and the half width of its 99 % confidence interval, by the
-// means of 20 batches: what follows each other is not independent.
+// interval is the mean of a sequence and the half width of its 99 % confidence interval. It uses
+// the means of 20 batches, because neighboring values are not independent.
 func interval(values []float64) (mean, half float64) {
 	const batches, t99 = 20, 2.861 // Student's t with 19 degrees of freedom
 	var means []float64
@@ -107,8 +107,9 @@ func TestQueuesAgreeWithTheory(t *testing.T) {
 	}
 }
 
-// little checks that the number that waits is the rate of arrivals times the time of waiting, which
-// holds exactly for a run that begins and ends empty; the same of all that are there.
+// little checks Little's law: the number of waiting customers is the rate of arrivals times the
+// waiting time. This is exact for a run that begins and ends empty. It checks the same for all
+// customers that are present.
 func little(t *testing.T, log record.Log, n int) {
 	all := measure.Between("stay", "Pod", nil, measure.In(record.Deleted)).Sample(log)
 	length := log[len(log)-1].Time.Sub(log[0].Time).Seconds()

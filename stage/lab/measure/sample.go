@@ -44,7 +44,7 @@ func (s Sample) Values() []float64 {
 	return values
 }
 
-// Mean returns the weighted mean. Like the other statistics, it is NaN if there are no values.
+// Mean returns the weighted mean. Like the other statistics, it is NaN without values.
 func (s Sample) Mean() float64 { return s.mean(func(v float64) float64 { return v }) }
 
 // StdDev returns the standard deviation of the sample, the root of the mean squared distance from
@@ -83,7 +83,7 @@ func (s Sample) Quantile(share float64) float64 {
 	return s.sorted[len(s.sorted)-1].value
 }
 
-// A Summary is the statistics of a sample. All but Count are NaN if there are no values.
+// A Summary is the statistics of a sample. Without values, all of them except Count are NaN.
 type Summary struct {
 	Count                           int
 	Mean, StdDev                    float64

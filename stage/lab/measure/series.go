@@ -29,7 +29,7 @@ func (s Series) At(t time.Time) float64 {
 	return value
 }
 
-// Sample returns the values, each weighted by how long it lasted.
+// Sample returns the values. The weight of a value is how long it lasted.
 func (s Series) Sample() Sample {
 	var all []weighted
 	for i := range len(s) - 1 {
@@ -40,7 +40,7 @@ func (s Series) Sample() Sample {
 	return newSample(all)
 }
 
-// numberOf returns over time how many objects have a last record that matches. It begins and ends
+// numberOf returns the number of objects whose last record matches, over time. It begins and ends
 // with the log.
 func numberOf(log record.Log, of Where) Series {
 	return sum(log, func(r record.Record) float64 {
@@ -51,7 +51,7 @@ func numberOf(log record.Log, of Where) Series {
 	})
 }
 
-// used returns over time what Pods request of a resource while they have a node and have not ended.
+// used returns the requests for a resource, over time, of Pods that have a node and have not ended.
 func used(log record.Log, resource string) Series {
 	requests := amounts(resource)
 	return sum(log, func(r record.Record) float64 {
@@ -63,7 +63,7 @@ func used(log record.Log, resource string) Series {
 	})
 }
 
-// capacity returns over time what all Nodes can allocate of a resource, ready or not.
+// capacity returns the amount of a resource that all Nodes can allocate, ready or not, over time.
 func capacity(log record.Log, resource string) Series {
 	allocatable := amounts(resource)
 	return sum(log, func(r record.Record) float64 {
@@ -116,7 +116,7 @@ func sum(log record.Log, worth func(record.Record) float64) Series {
 // exact removes the rounding errors of adding fractions.
 func exact(v float64) float64 { return math.Round(v*1e9) / 1e9 }
 
-// add adds a value that holds from t on. If there are several at the same time, the last one holds.
+// add adds a value from t on. The last of several values at the same time counts.
 func (s Series) add(t time.Time, value float64) Series {
 	if last := len(s) - 1; last >= 0 && !t.After(s[last].Time) {
 		s[last].Value = value

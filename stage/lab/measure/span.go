@@ -23,7 +23,7 @@ func In(states ...string) Where {
 	return func(r record.Record) bool { return slices.Contains(states, r.To) }
 }
 
-// ended selects the objects that neither wait nor use resources any more.
+// ended selects the objects that no longer wait nor use resources.
 var ended = In(record.Succeeded, record.Failed, record.Complete, record.Deleted)
 
 // An object identifies an object, and distinguishes it from an earlier one with the same name.
@@ -68,7 +68,7 @@ func staysOf(log record.Log, kind string, in Where) []Span {
 		key, is := objectOf(r), in(r)
 		begin, was := begun[key]
 		switch {
-		case is && !was && r.From != r.To: // else it is not known since when
+		case is && !was && r.From != r.To: // otherwise the beginning is not known
 			begun[key] = r
 		case was && !is:
 			spans = append(spans, Span{begin, r})

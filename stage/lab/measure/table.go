@@ -21,7 +21,7 @@ import (
 //	one column for each metric, in seconds; a metric must be of spans of this kind
 //	one column for each resource: what the object has, or what its Pods request at most at once
 //
-// A cell is empty if there is no value. If a metric has several spans of an object, the last counts.
+// A cell without a value is empty. If a metric has several spans of an object, the last one counts.
 func WriteTable(w io.Writer, log record.Log, kind string, metrics ...Metric) error {
 	t := newTable(log, kind)
 	out := csv.NewWriter(w)
@@ -66,7 +66,7 @@ func durations(m Metric, log record.Log) map[object]string {
 	return all
 }
 
-// An objects is what a log says of the objects of one kind.
+// An objects is the content of a log about the objects of one kind.
 type objects struct {
 	kind      string
 	objects   map[object]*entry
@@ -75,7 +75,7 @@ type objects struct {
 	resources []string             // in order
 }
 
-// An entry is what a log says of one object.
+// An entry is the content of a log about one object.
 type entry struct {
 	first, last time.Time
 	state       string
@@ -120,7 +120,8 @@ func (t *objects) add(r record.Record) {
 	}
 }
 
-// addPod adds a record of a Pod of the object. Pods are what those that have not ended request.
+// addPod adds a record of a Pod of the object. Pods has the requests of the Pods that have not
+// ended.
 func (o *entry) addPod(r record.Record, pods map[object]record.Amounts) {
 	key := objectOf(r)
 	before, known := pods[key]

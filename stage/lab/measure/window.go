@@ -9,11 +9,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/record"
 )
 
-// A Window is a part of a run, counted from the first record of its log: without its warm-up, up to
-// a horizon, or one of its phases. The zero value is the whole run.
+// A Window is a part of a run, such as the run without its warm-up, the run up to a horizon, or one
+// of its phases. It is counted from the first record of the log. The zero value is the whole run.
 type Window struct {
-	// Name is in the names of metrics: "pending pods in burst". Without one they have the times:
-	// "pending pods from 10m0s to 1h0m0s".
+	// Name is used in the names of metrics: "pending pods in burst". Without a Name they have the
+	// times: "pending pods from 10m0s to 1h0m0s".
 	Name string
 	From time.Duration // when it begins
 	To   time.Duration // when it ends; 0 is the end of the log
@@ -30,9 +30,9 @@ func (w Window) String() string {
 	return "from " + w.From.String()
 }
 
-// In returns the metric in a window. A series is cut: the value at the beginning of the window is
-// what it was then, and the part after its end does not count. Spans count that begin in the window,
-// its end not included, whenever they end.
+// In returns the metric in a window. A series is cut: it begins with its value at the beginning of
+// the window, and ends with the window. A span counts if it begins in the window, no matter when it
+// ends. The end of the window is not part of it.
 func (m Metric) In(w Window) Metric {
 	inside := Metric{Name: m.Name + " " + w.String()}
 	if m.Series != nil {

@@ -44,7 +44,7 @@ func TestWindows(t *testing.T) {
 	require.Empty(t, measure.Use("gpu").In(measure.Window{From: time.Hour}).Series(history()))
 }
 
-// TestSpansInWindows: those count that begin in the window.
+// TestSpansInWindows: spans count if they begin in the window.
 func TestSpansInWindows(t *testing.T) {
 	m := measure.ResponseTime()
 	require.Equal(t, []float64{10, 15}, m.Sample(history()).Values())
@@ -66,8 +66,8 @@ func TestSpansInWindows(t *testing.T) {
 	require.Equal(t, "mine from 4s", got.Name)
 }
 
-// TestACutLogKeepsTheState: from a time on, numbers are those of the whole log, and objects that are
-// older do not count as new.
+// TestACutLogKeepsTheState: from a time on, numbers are those of the whole log, and older objects
+// do not count as new.
 func TestACutLogKeepsTheState(t *testing.T) {
 	at := start.Add(5 * time.Second)
 	cut, whole := history().Since(at), measure.Window{From: 5 * time.Second}

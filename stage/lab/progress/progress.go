@@ -1,4 +1,4 @@
-// Package progress shows on a terminal how far something is, on one line that is overwritten.
+// Package progress shows the progress of a program on one line of a terminal.
 //
 // # Usage
 //
@@ -24,8 +24,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Line is a line on a terminal that is overwritten again and again. The zero value writes
-// nothing.
+// A Line is a line on a terminal that each write replaces. The zero value writes nothing.
 type Line struct {
 	out   io.Writer
 	last  time.Time
@@ -44,7 +43,7 @@ func New(w io.Writer) *Line {
 	return To(w)
 }
 
-// To returns a Line that writes to w whatever it is.
+// To returns a Line that writes to any w.
 func To(w io.Writer) *Line { return &Line{out: w} }
 
 // refresh is how often the line is written.
@@ -76,7 +75,8 @@ func (l *Line) End() {
 // barWidth is the number of characters inside a bar.
 const barWidth = 24
 
-// Bar draws "[======      ] 25/100". More done than all fills the bar; all below 1 counts as 1.
+// Bar draws "[====== ] 25/100". If more than all is done, the bar is full. If all is below 1, it
+// counts as 1.
 func Bar(done, all int) string {
 	filled := barWidth * min(max(done, 0), max(all, 1)) / max(all, 1)
 	return fmt.Sprintf("[%s%s] %d/%d", strings.Repeat("=", filled), strings.Repeat(" ", barWidth-filled), done, all)

@@ -1,14 +1,17 @@
-// Package record keeps what happens to objects: an append-only log of their states, and of the
-// Stages that changed them, made from watch events. Package measure computes metrics of the log.
+// Package record keeps an append-only log of what happens to objects: their states, and the Stages
+// that changed them. It makes the log from watch events. Package measure computes metrics of the
+// log.
 //
 // # Terminology
 //
 // A state is a name for the condition of an object: a Pod is Pending, Scheduled or Running. A
-// [Record] says that an object changed from one state to another, or that a Stage was played on it
-// that left the state as it was. A [Recorder] makes records, a [Log] holds them. The seed path of a
-// record is what decided the random draws of the Stage: seed, kind, namespace, name, number of the
-// entry, Stage. With it, the uid, the age of the object when it was first observed (0 in a
-// simulation that made it) and the same Set a transition can be repeated without the rest of the run.
+// [Record] says that an object changed from one state to another, or that a played Stage left the
+// state as it was. A [Recorder] makes records, a [Log] holds them.
+//
+// The seed path of a record determines the random draws of the Stage: seed, kind, namespace, name,
+// number of the entry, Stage. To repeat a transition without the rest of the run, use the seed
+// path, the uid, the same Set, and the age of the object when it was first observed. The age is 0
+// in a simulation that created the object.
 //
 // # Usage
 //
@@ -74,7 +77,7 @@
 //
 // # Determinism
 //
-// The same run gives the same log, byte for byte. On a real cluster times are those given to
+// The same run gives the same log, byte for byte. On a real cluster, the times are the arguments of
 // Observe.
 //
 // # Concurrency

@@ -9,8 +9,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/record"
 )
 
-// FuzzRead reads anything in both formats: what can be read is the same after it was written and
-// read again, in the other format too.
+// FuzzRead reads any text in both formats. Every record that can be read is the same after it was
+// written and read again, also in the other format.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"ns":1,"kind":"Pod","name":"p","to":"Running","amounts":{"cpu":0.5}}`))
 	f.Add([]byte("ns,kind,name,to,amounts\n1,Pod,p,Running,cpu=0.5;memory=1e+09\n"))

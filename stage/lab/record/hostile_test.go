@@ -79,8 +79,8 @@ func TestMemoryOfALog(t *testing.T) {
 	require.Less(t, m.peak, m.base+uint64(4*len(text)))
 }
 
-// The shortest lines that are sound: reading them one by one keeps none; a Log of them takes what its
-// Records take, which have 176 bytes each and their texts.
+// These are the shortest valid lines. Reading them one by one keeps none of them in memory. A Log
+// of them takes the memory of its Records, which have 176 bytes each and their texts.
 func TestMemoryOfALogOfShortLines(t *testing.T) {
 	if race.On {
 		t.Skip("it is about work and memory, and takes many times as long with the race detector")

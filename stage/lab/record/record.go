@@ -75,10 +75,10 @@ func (l *Log) Append(r Record) error {
 	return nil
 }
 
-// Since returns the log from a time on. It begins with a record of each object that there is at that
-// time, with the state, owner, node and amounts that it has, and From equal to To: it has not
-// changed then. So numbers over time are as in the whole log, and objects that were created before do
-// not count as new.
+// Since returns the log from a time on. It begins with a record of each object that exists at that
+// time, with its state, owner, node and amounts. In this record From equals To, because the object
+// has not changed then. So numbers over time are as in the whole log, and objects that were created
+// before do not count as new.
 func (l Log) Since(t time.Time) Log {
 	type key struct{ kind, namespace, name, uid string }
 	last := map[key]Record{}

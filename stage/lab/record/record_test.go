@@ -146,7 +146,7 @@ func TestFaultsOfLogsHaveTheirLine(t *testing.T) {
 	}
 }
 
-// story is a recorder that is told one thing after another.
+// story is a recorder that gets one object after another.
 type story struct {
 	t        *testing.T
 	recorder *record.Recorder
@@ -161,7 +161,7 @@ func newStory(t *testing.T, o record.Options) *story {
 	return s
 }
 
-// tell has the recorder observe an object, and returns what it recorded.
+// tell makes the recorder observe an object, and returns its records.
 func (s *story) tell(e watch.EventType, text string) (lines []string) {
 	s.t.Helper()
 	obj := &unstructured.Unstructured{}

@@ -21,15 +21,15 @@ import (
 
 // Options of [New]. The zero value discards all records.
 type Options struct {
-	// Seed is that of the simulation. It becomes part of the seed paths.
+	// Seed is the seed of the simulation. It becomes part of the seed paths.
 	Seed uint64
 	// Sink is called with each record. Observe returns its error.
 	Sink func(Record) error
 	// States return the state of objects of a kind, instead of [StateOf]. They must depend only on
 	// the object and must not change it.
 	States map[schema.GroupKind]func(*unstructured.Unstructured) string
-	// WatchDelay is how long after a Stage was played its watch events may arrive. Default 0, at
-	// the same time, as in virtual time.
+	// WatchDelay is the longest time between a played Stage and its watch events. Default 0: at the
+	// same time, as in virtual time.
 	WatchDelay time.Duration
 }
 
@@ -72,8 +72,8 @@ type Simulation interface {
 }
 
 // Follow records everything that happens to the objects of some kinds from now on, and the objects
-// that exist now. The error is that of a kind that the cluster does not know. An error of the Sink
-// ends the run.
+// that exist now. It returns an error for a kind that the cluster does not know. An error of the
+// Sink ends the run.
 func (r *Recorder) Follow(s Simulation, kinds ...schema.GroupVersionKind) error {
 	for _, kind := range kinds {
 		if err := s.On(kind, func(_ context.Context, e watch.Event) error { return r.Observe(e, s.Now()) }); err != nil {
@@ -107,7 +107,7 @@ func writes(e stage.TraceEvent) bool {
 	return !event && !e.NoOp && e.Err == nil
 }
 
-// dropOldCauses now and then forgets played Stages whose watch events are overdue.
+// dropOldCauses sometimes forgets played Stages whose watch events are overdue.
 func (r *Recorder) dropOldCauses(now time.Time) {
 	if len(r.played) < r.sweep {
 		return
@@ -120,9 +120,9 @@ func (r *Recorder) dropOldCauses(now time.Time) {
 	r.sweep = 2*len(r.played) + 1024
 }
 
-// Observe records a watch event that happened, or that was received, at the time now. It returns an
-// ERROR event as an error, and the error of the Sink. It ignores events that are not about an
-// object.
+// Observe records a watch event that happened, or was received, at the time now. It returns an
+// ERROR event as an error, and it returns the error of the Sink. It ignores events that are not
+// about an object.
 func (r *Recorder) Observe(e watch.Event, now time.Time) error {
 	if e.Type == watch.Error {
 		return fmt.Errorf("record: %w", apierrors.FromObject(e.Object))

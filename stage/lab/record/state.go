@@ -7,7 +7,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
-// states are the kinds with states of their own.
+// states are the kinds with their own states.
 var states = map[schema.GroupKind]func(*unstructured.Unstructured) string{
 	{Kind: "Pod"}:                 podState,
 	{Kind: "Node"}:                nodeState,

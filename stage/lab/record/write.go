@@ -14,9 +14,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/files"
 )
 
-// WriteFile puts what a function writes into a file, such as a log or a report, whole or not at all:
-// if anything fails, or the program is killed, a file that had the name stays as it was. It writes
-// into a temporary file beside it, which is synced and renamed.
+// WriteFile puts what a function writes into a file, such as a log or a report, completely or not
+// at all. If anything fails, or the program is killed, an old file with the name stays as it was.
+// It writes a temporary file in the same directory, syncs it and renames it.
 func WriteFile(name string, write func(io.Writer) error) error { return files.Write(name, write) }
 
 // A Writer writes records to a file. It must not be used from several goroutines at once.

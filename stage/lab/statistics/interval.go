@@ -11,11 +11,12 @@ type Interval struct {
 	Level float64
 	// Count is how many values there are.
 	Count int
-	// Mean is that of the values; NaN if there are none.
+	// Mean is the mean of the values; NaN without values.
 	Mean float64
 	// StdDev estimates the standard deviation of a value (divided by n-1). NaN below two values.
 	StdDev float64
-	// Low and High are the ends: infinite below two values, which say nothing about the error.
+	// Low and High are the ends. They are infinite with fewer than two values, which say nothing
+	// about the error.
 	Low, High float64
 }
 
@@ -65,9 +66,9 @@ func (i Interval) String() string {
 	return fmt.Sprintf("%.4g ± %.2g (%g %%, n %d)", i.Mean, i.Half(), math.Round(i.Level*1e4)/1e2, i.Count)
 }
 
-// Band returns by how much the empirical distribution function of n independent values differs from
-// the true one at most, everywhere at once, with a probability of level. At most 1, which says
-// nothing.
+// Band returns the half-width of a band around the empirical distribution function of n values. With a
+// probability of level, the true function differs from the empirical one by at most the half-width,
+// everywhere at once, if the values are independent. A result of 1 says nothing.
 func Band(level float64, n int) float64 {
 	return min(1, math.Sqrt(math.Log(2/(1-level))/(2*float64(n))))
 }

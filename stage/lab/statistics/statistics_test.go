@@ -45,7 +45,7 @@ func TestMean(t *testing.T) {
 	require.Zero(t, statistics.Mean(0.95, 4, 4, 4).Half(), "what does not vary")
 }
 
-// TestDifference shows what pairing is for: the seeds differ by much more than the variants.
+// TestDifference shows the effect of pairing: the seeds differ by much more than the variants.
 func TestDifference(t *testing.T) {
 	a, b := []float64{100, 200, 300}, []float64{101, 202, 303}
 	i, err := statistics.Difference(0.95, a, b)

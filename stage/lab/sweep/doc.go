@@ -1,5 +1,5 @@
 // Package sweep runs a simulation with many parameters and seeds, on all cores or on many machines,
-// and says how far the results can be trusted.
+// and computes how reliable the results are.
 //
 // # Terminology
 //
@@ -28,34 +28,34 @@
 //
 // # Result files
 //
-// A file of results has a JSON object per line, one per run and metric; [Result.WriteCSV] writes the
-// same as a table. A sweep that was killed goes on where it was if it is started again with the same
-// file: a line that was cut off is removed, and what is there already is not run again. A line that
-// is malformed, or of another study, is refused with its number, and nothing is run or overwritten.
-// Only one process may write to a file.
+// A file of results has a JSON object per line, one per run and metric. [Result.WriteCSV] writes
+// the same as a table. To continue a sweep that was killed, start it again with the same file: it
+// removes a line that was cut off, and does not repeat finished runs. If a line is malformed, or is
+// of another study, the sweep refuses it with its number. It then runs nothing and overwrites
+// nothing. Only one process may write to a file.
 //
 // # Many machines
 //
-// With Options.Shard each of n processes runs its part, into a file of its own; [Merge] reads the
-// files in any order, and refuses runs that are missing and values that contradict each other. On
-// Kubernetes the part is the completion index of a Job: examples/simulator/SWEEP.md.
+// With Options.Shard each of n processes runs its part, into its own file. [Merge] reads the files
+// in any order. It refuses missing runs and values that contradict each other. On Kubernetes the
+// part is the completion index of a Job: examples/simulator/SWEEP.md.
 //
 // # Intervals
 //
-// Intervals are those of package statistics, of Student's distribution: the values of the seeds are
-// taken to be independent and nearly normal. A value that is NaN, as of an average of nothing, is
-// left out; Count says how many are in. All points get the same seeds (common random numbers), so
-// that the difference of two points has a much narrower interval than each of them, if their runs
-// draw the same numbers for the same things: see package load.
+// Intervals are those of package statistics. They use Student's distribution, which assumes that
+// the values of the seeds are independent and nearly normal. NaN values, such as the mean of no
+// values, are left out; Count is the number of the others. All points get the same seeds (common
+// random numbers). If their runs draw the same numbers for the same things, the difference of two
+// points has a much narrower interval than each of them: see package load.
 //
-// A study with a [Stop] runs as many seeds of a point as it takes until an interval is narrow
-// enough. That it stops where the interval happens to be narrow makes it contain the true value a
-// little less often than its level says; the fewer seeds it begins with, the more.
+// A study with a [Stop] adds seeds to a point until an interval is narrow enough. Because it stops
+// where the interval happens to be narrow, the interval contains the true value a little less often
+// than its level says. The effect is larger with fewer initial seeds.
 //
 // # Determinism
 //
-// A run depends on its point and its seed alone. The result, and the file of a sweep that has ended,
-// are the same bytes for any number of workers, and however often the sweep was interrupted.
+// A run depends only on its point and its seed. The result, and the file of a sweep that has ended,
+// are the same bytes for any number of workers and any number of interruptions.
 //
 // # Concurrency
 //

@@ -34,13 +34,13 @@ func (e *LineError) Error() string {
 // Unwrap returns Err.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// A line is a row as it is written.
+// A line is a row in a file.
 type line struct {
 	Study      string            `json:"study"`
 	Parameters map[string]string `json:"parameters"`
 	Seed       uint64            `json:"seed"`
 	Metric     string            `json:"metric"`
-	Value      *float64          `json:"value"` // null is no value
+	Value      *float64          `json:"value"` // null is a missing value
 }
 
 func lineOf(study string, r Row) line {
@@ -54,7 +54,7 @@ func lineOf(study string, r Row) line {
 	return l
 }
 
-// WriteJSONL writes the rows as JSON lines, as they are in a file of results.
+// WriteJSONL writes the rows as JSON lines, in the form of a file of results.
 func (r *Result) WriteJSONL(w io.Writer) error { return writeJSONL(w, r.study.Name, r.Rows()) }
 
 func writeJSONL(w io.Writer, study string, rows []Row) error {
@@ -69,7 +69,7 @@ func writeJSONL(w io.Writer, study string, rows []Row) error {
 }
 
 // WriteCSV writes the rows as a table: study, a column for each parameter, seed, metric, value. A
-// value that is none is empty.
+// missing value is an empty cell.
 func (r *Result) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	head := []string{"study"}
@@ -93,9 +93,9 @@ func (r *Result) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// Merge reads the files of the parts of a study, in any order: each run counts once, wherever it is.
-// Errors are a [*LineError] for what is malformed, of another study, or contradicts another line,
-// and an error for runs that are in no file.
+// Merge reads the files of the parts of a study, in any order. Each run counts once, in any file.
+// Errors are a [*LineError] for a line that is malformed, is of another study, or contradicts
+// another line, and an error for runs that are in no file.
 func Merge(s Study, names ...string) (*Result, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (r *Result) parse(text []byte) (k key, metric int, value float64, err error
 	return key{r.index[p.id()], int(min(l.Seed, math.MaxInt32))}, metric, value, err
 }
 
-// decode reads one JSON object without unknown fields, all of which are there.
+// decode reads one JSON object. It must have all fields, and no unknown field.
 func decode(text []byte, l *line) error {
 	if len(text) == 0 || text[0] != '{' {
 		return errors.New("want a JSON object")
@@ -223,7 +223,7 @@ func (a *appender) append(rows []Row) error {
 	return err
 }
 
-// open reads what the file has, removes a line that was cut off, and opens it for more.
+// open reads the file, removes a line that was cut off, and opens the file for more lines.
 func (d *sweeping) open() error {
 	if d.File == "" {
 		return nil
@@ -271,7 +271,7 @@ func (r *Result) begins(text []byte) bool {
 	return want[:n] == string(text[:n])
 }
 
-// close closes the file. That of a sweep that has ended is written anew, in order.
+// close closes the file. If the sweep has ended, close writes the file again, in order.
 func (d *sweeping) close(ended bool) error {
 	if d.file == nil {
 		return nil

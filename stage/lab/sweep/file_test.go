@@ -16,8 +16,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/sweep"
 )
 
-// TestMain plays a process of a sweep if a test asks for one: it runs a part into a file, and waits
-// for ever in a run with seed SWEEP_WAIT.
+// TestMain plays a process of a sweep if a test starts one: it runs a part into a file, and waits
+// forever in a run with seed SWEEP_WAIT.
 func TestMain(m *testing.M) {
 	shard := os.Getenv("SWEEP_SHARD")
 	if shard == "" {
@@ -49,8 +49,8 @@ func process(shard, file, wait string) *exec.Cmd {
 	return cmd
 }
 
-// TestTwoProcesses runs a sweep in two processes, one of which is killed in the middle and started
-// again: the files make the result of one process, in any order, and read twice too.
+// TestTwoProcesses runs a sweep in two processes. One of them is killed in the middle and started
+// again. The files give the result of one process, in any order, also if a file is read twice.
 func TestTwoProcesses(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.jsonl")
@@ -81,8 +81,8 @@ func TestTwoProcesses(t *testing.T) {
 
 const good = `{"study":"known 1","parameters":{"mean":"10","policy":"fifo"},"seed":1,"metric":"time","value":1}` + "\n"
 
-// TestFilesThatAreRefused reads what was not written by this study: the error has the line, nothing
-// is run, and the file stays.
+// TestFilesThatAreRefused reads files that this study did not write. The error has the line, no run
+// is started, and the file stays.
 func TestFilesThatAreRefused(t *testing.T) {
 	replace := func(old, text string) string { return good + strings.Replace(good, old, text, 1) }
 	for want, text := range map[string]string{
@@ -129,7 +129,7 @@ func TestALineThatIsCutOffIsNotMerged(t *testing.T) {
 	require.EqualError(t, err, name+":2: the line is cut off: start the sweep that wrote it again")
 }
 
-// A run that is not what the file says was run with something else than its parameters and seed.
+// A run whose values differ from the file depends on more than its parameters and seed.
 func TestRunsThatDependOnSomethingElse(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.jsonl")
 	require.NoError(t, os.WriteFile(name, []byte(good), 0o644)) // the other metric is missing

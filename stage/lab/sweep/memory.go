@@ -42,7 +42,7 @@ func checkMemory(limit uint64) error {
 	return nil
 }
 
-// inUse is what the process has from the operating system.
+// inUse is the memory that the process has from the operating system.
 func inUse() uint64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)

@@ -11,7 +11,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/statistics"
 )
 
-// A Result is what the runs of a study measured.
+// A Result has the measurements of the runs of a study.
 type Result struct {
 	study  Study
 	all    []Point
@@ -41,7 +41,7 @@ func (c cell) String() string {
 type Row struct {
 	Run
 	Metric string
-	Value  float64 // NaN is no value
+	Value  float64 // NaN is a missing value
 }
 
 // An Estimate is the mean of a metric over the seeds of a point.
@@ -72,7 +72,8 @@ func (s Study) points() int {
 
 func (r *Result) runOf(k key) Run { return Run{r.all[k.point], uint64(k.seed)} }
 
-// set sets the value of a metric in a run. The error says that it is known already, and another one.
+// set sets the value of a metric in a run. It returns an error if the metric already has another
+// value.
 func (r *Result) set(k key, metric int, c cell) error {
 	if r.values[k] == nil {
 		r.values[k] = make([]cell, len(r.study.Metrics))
@@ -87,7 +88,7 @@ func (r *Result) set(k key, metric int, c cell) error {
 	return nil
 }
 
-// has reports whether a run has a value, or none, of each metric.
+// has reports whether a run has an entry for each metric. An entry can be a missing value.
 func (r *Result) has(k key) bool {
 	cells := r.values[k]
 	return cells != nil && !slices.ContainsFunc(cells, func(c cell) bool { return !c.known })
@@ -176,7 +177,7 @@ func (r *Result) meanOf(level float64, point, metric, seeds int) statistics.Inte
 	return statistics.Mean(level, values...)
 }
 
-// value is NaN if there is none.
+// value is NaN without a value.
 func (r *Result) value(k key, metric int) float64 {
 	if cells := r.values[k]; cells != nil && cells[metric].known {
 		return cells[metric].value
@@ -254,8 +255,8 @@ func (r *Result) find(p Point, metric string) (point, index int, err error) {
 	return point, index, nil
 }
 
-// Point returns the point with some values, one for each parameter in their order. The error says
-// that the study has none.
+// Point returns the point with some values, one for each parameter in their order. It returns an
+// error if the study has no such point.
 func (s Study) Point(values ...string) (Point, error) {
 	for _, p := range s.Points() {
 		if slices.Equal(p.values, values) {

@@ -14,7 +14,7 @@ import (
 // Options are how a sweep is run. The zero value runs all of it on all cores and keeps the result in
 // memory.
 type Options struct {
-	// File is where the results are kept, and found when the sweep is started again. Default: none.
+	// File is the file of the results, where a restarted sweep finds them. Default: no file.
 	File string
 	// Workers is how many runs go on at once. Default: GOMAXPROCS.
 	Workers int
@@ -24,20 +24,20 @@ type Options struct {
 	// garbage was collected, the sweep ends with an error. Default: 2 GiB. Start the process with
 	// GOMEMLIMIT a little below it, so that garbage is collected in time.
 	Memory uint64
-	// Progress is called after each run, by one goroutine at a time. Default: not at all.
+	// Progress is called after each run, by one goroutine at a time. Default: no call.
 	Progress func(Progress)
 }
 
 // Progress is how far a sweep, or the part of it that this process runs, is.
 type Progress struct {
-	Done  int // runs, with those that were in the file
+	Done  int // runs, with runs that were in the file
 	Found int // runs that were in the file
-	All   int // runs; if the study stops by itself, those that are known to be needed
-	Last  Run // the one that has ended
+	All   int // runs; if the study stops by itself, runs that are known to be needed
+	Last  Run // the run that has ended
 }
 
-// Do runs what is not in the file yet. If a run fails, or ctx is done, the error names it, and the
-// file has all runs that have ended.
+// Do does the runs that are not in the file yet. If a run fails, or ctx is done, the error names
+// it, and the file has all finished runs.
 func Do(ctx context.Context, s Study, o Options) (*Result, error) {
 	if err := errors.Join(s.check(), o.Shard.check()); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (d *sweeping) run(ctx context.Context) error {
 	}
 }
 
-// An outcome is what a run measured.
+// An outcome is the result of a run.
 type outcome struct {
 	key    key
 	values []float64
@@ -107,7 +107,7 @@ func (d *sweeping) round(parent context.Context, runs []key) (err error) {
 	return cmp.Or(err, context.Cause(parent), checkMemory(d.Memory*uint64(d.Workers)))
 }
 
-// start has the workers run some runs. The channel is closed when all have ended.
+// start makes the workers do some runs. The channel is closed when all have ended.
 func (d *sweeping) start(ctx context.Context, runs []key) <-chan outcome {
 	next, outcomes := make(chan key), make(chan outcome)
 	go func() {

@@ -35,8 +35,9 @@ func (s Shard) check() error {
 	return nil
 }
 
-// has reports whether a run is of this part. A study that stops by what it measured has all seeds
-// of a point in one part; others spread them, for a study may have few points.
+// has reports whether a run is of this part. If a study stops by its measurements, all seeds of a
+// point are in one part. Other studies spread the seeds over the parts, because a study can have
+// few points.
 func (s Shard) has(study Study, k key) bool {
 	n := k.point
 	if study.Stop == nil {

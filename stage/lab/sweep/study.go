@@ -10,22 +10,23 @@ import (
 	"unicode/utf8"
 )
 
-// A Study is what is varied and what is measured.
+// A Study says which parameters vary and which metrics each run measures.
 type Study struct {
-	// Name is in each row, and rows with another one are refused. Put a version into it that changes
-	// whenever the values of a run do.
+	// Name is in each row. Rows with another name are refused. Put a version into the name that
+	// changes whenever the values of a run change.
 	Name string
-	// Parameters are what is varied: each combination of their values is a point. The last one
-	// varies first. A study without parameters has one point.
+	// Parameters are the varied parameters: each combination of their values is a point. The last
+	// parameter varies first. A study without parameters has one point.
 	Parameters []Parameter
 	// Seeds is how many there are: 1, 2, …; at least 1. With Stop it is the most.
 	Seeds int
-	// Metrics are the names of what each run measures; at least one.
+	// Metrics are the names of the metrics that each run measures; at least one.
 	Metrics []string
-	// Run runs one simulation and returns a value for each of Metrics, in that order. It must depend
-	// on nothing but the run, and stop when ctx is done. NaN is no value; infinity is an error.
+	// Run runs one simulation and returns a value for each of Metrics, in that order. It must
+	// depend only on the run, and stop when ctx is done. NaN is a missing value; infinity is an
+	// error.
 	Run func(ctx context.Context, r Run) ([]float64, error)
-	// Stop says when a point has enough seeds. Default: when it has all of them.
+	// Stop says when a point has enough seeds. Default: a point gets all seeds.
 	Stop *Stop
 }
 
@@ -69,8 +70,8 @@ type Point struct {
 	names, values []string
 }
 
-// Value returns that of a parameter. It panics if the study has no such parameter: that is a
-// mistake in the program.
+// Value returns the value of a parameter. It panics if the study has no such parameter, because
+// that is a mistake in the program.
 func (p Point) Value(parameter string) string {
 	i := slices.Index(p.names, parameter)
 	if i < 0 {
@@ -79,7 +80,7 @@ func (p Point) Value(parameter string) string {
 	return p.values[i]
 }
 
-// Number returns the value of a parameter as a number. It panics if it is none.
+// Number returns the value of a parameter as a number. It panics if the value is not a number.
 func (p Point) Number(parameter string) float64 {
 	v, err := strconv.ParseFloat(p.Value(parameter), 64)
 	if err != nil {
@@ -112,7 +113,7 @@ func (s Study) Points() []Point {
 	return points
 }
 
-// check returns all that is wrong with a study.
+// check returns everything that is wrong with a study.
 func (s Study) check() error {
 	var errs []error
 	refuse := func(wrong bool, format string, args ...any) {
@@ -141,7 +142,7 @@ func (s Study) check() error {
 	return errors.Join(errs...)
 }
 
-// valid reports whether all texts come back as they are when they are written as JSON.
+// valid reports whether JSON keeps all texts unchanged.
 func (s Study) valid() bool {
 	texts := append([]string{s.Name}, s.Metrics...)
 	for _, p := range s.Parameters {

@@ -18,7 +18,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/sweep"
 )
 
-// study is a model whose values are known: the mean is that of the parameter, the seeds differ by
+// study is a model with known values: the mean is that of the parameter, and the seeds differ by
 // more than the policies.
 func study(seeds int) sweep.Study {
 	return sweep.Study{
@@ -86,7 +86,7 @@ func TestSameBytesForAnyNumberOfWorkers(t *testing.T) {
 }
 
 // TestASweepGoesOn stops a sweep at each of its runs, cuts the file at any byte of its last line,
-// and starts it again: no run is lost, none that was there is run again.
+// and starts it again. No run is lost, and no finished run is repeated.
 func TestASweepGoesOn(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "results.jsonl")
 	want := do(t, study(3), sweep.Options{File: name})

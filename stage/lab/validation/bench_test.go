@@ -43,7 +43,7 @@ func changed(v *memory.Review, field string, value any) *memory.Review {
 	return &next
 }
 
-// BenchmarkCheck measures writes of which nothing is wrong.
+// BenchmarkCheck measures writes of valid objects.
 func BenchmarkCheck(b *testing.B) {
 	pod, deployment := reviewOf(b, podText, "pods", ""), reviewOf(b, deploymentText, "deployments", "apps")
 	for name, v := range map[string]*memory.Review{

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// keyUsages are what a certificate can be asked for, in the order in which the server names them.
+// keyUsages are the possible usages of a certificate, in the order of the server's message.
 var keyUsages = []string{
 	"any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment", "decipher only", "digital signature", "email protection", "encipher only",
 	"ipsec end system", "ipsec tunnel", "ipsec user", "key agreement", "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime", "server auth", "signing", "timestamping",
@@ -68,7 +68,7 @@ func signer(f fieldOf) {
 	partsOf(f, path, validation.IsDNS1123Subdomain)
 }
 
-// partsOf checks what stands between dots, up to the first part that is wrong.
+// partsOf checks the parts between dots, up to the first wrong part.
 func partsOf(f fieldOf, s string, faultsOf func(string) []string) {
 	for part := range strings.SplitSeq(s, ".") {
 		faults := faultsOf(part)

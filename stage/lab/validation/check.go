@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// A check looks at one field of an object and adds what is wrong with it.
+// A check looks at one field of an object and adds its faults.
 type check func(f fieldOf)
 
 // A fieldOf is a field of an object.
@@ -20,7 +20,7 @@ type fieldOf struct {
 	within map[string]any // the object
 }
 
-// faults are those of one object.
+// faults are the faults of one object.
 type faults struct {
 	list     field.ErrorList
 	kind     string
@@ -41,13 +41,13 @@ func (f *faults) in(kind string) bool { return f.kind == kind }
 
 func (f *faults) add(fault *field.Error) { f.list = append(f.list, fault) }
 
-// rules are what is checked of the fields of a type, in this order. A rule without a name is about
-// the whole object.
+// rules are the checks of the fields of a type, in this order. A rule without a name is about the
+// whole object.
 type rules []rule
 
 type rule struct {
 	name    string
-	isGiven bool // nothing is checked if the field is missing
+	isGiven bool // a missing field is not checked
 	checks  []check
 }
 
@@ -80,7 +80,7 @@ func child(path *field.Path, name string) *field.Path {
 	return path.Child(name)
 }
 
-// in checks the object in a field, if there is one.
+// in checks the object in a field, if the field exists.
 func in(rs rules) check {
 	return func(f fieldOf) {
 		if m, is := f.value.(map[string]any); is {
@@ -89,7 +89,7 @@ func in(rs rules) check {
 	}
 }
 
-// always checks the object in a field; one that is missing is empty.
+// always checks the object in a field; a missing object is empty.
 func always(rs rules) check {
 	return func(f fieldOf) {
 		m, _ := f.value.(map[string]any)
@@ -177,8 +177,8 @@ func strictly(faultsOf func(string) []string) check {
 	}
 }
 
-// form refuses a text for what a function of package validation says about it. An empty one is not
-// looked at.
+// form refuses a text if a function of package validation refuses it. It does not check an empty
+// text.
 func form(faultsOf func(string) []string) check {
 	return func(f fieldOf) {
 		if s := text(f.value); s != "" && !isPlain(s) {
@@ -204,8 +204,8 @@ func isPlain(s string) bool {
 	return true
 }
 
-// oneOf refuses a text that is not one of the values, which are in the order in which the
-// server names them. An empty one is not looked at.
+// oneOf refuses a text that is not one of the values. The values are in the order of the server's
+// message. It does not check an empty text.
 func oneOf(values ...string) check {
 	return func(f fieldOf) {
 		if s := text(f.value); s != "" && !slices.Contains(values, s) {

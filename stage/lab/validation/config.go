@@ -71,7 +71,7 @@ var secretKeys = map[string][]string{
 	"kubernetes.io/tls":              {"tls.crt", "tls.key"},
 }
 
-// secretData checks what the type of a Secret asks for.
+// secretData checks the data that the type of a Secret requires.
 func secretData(f fieldOf) {
 	typ, data, path := text(f.within["type"]), nested(f.within, "data"), field.NewPath("data")
 	for _, key := range secretKeys[typ] {

@@ -75,7 +75,7 @@ func namesOfPorts(f fieldOf) {
 	}
 }
 
-// taints checks those of a Node; the server says metadata where spec is meant.
+// taints checks the taints of a Node; the server's message names metadata instead of spec.
 func taints(f fieldOf) {
 	path := field.NewPath("metadata", "taints")
 	seen := map[string]bool{}

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// The rules of resource.k8s.io are those of resource/validation. CEL expressions of selectors are not
-// compiled, and parameters of drivers are not looked at.
+// The rules of resource.k8s.io are those of resource/validation. CEL expressions of selectors are
+// not compiled, and parameters of drivers are not checked.
 var (
 	deviceClaim  = rules{of("spec", always(deviceSpec))}
 	deviceSpec   = rules{of("devices", always(rules{given("requests", each(deviceRequest), uniqueOnce("name")), given("constraints", each(constraint)), given("config", each(deviceConfig), each(rules{of("requests", namesOfRequests)}))}), refsOfRequests)}

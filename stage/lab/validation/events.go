@@ -14,8 +14,8 @@ const eventsGroup = "events.k8s.io"
 
 type groupKey struct{}
 
-// AskedIn returns the context of a write that was asked for in a group. Events of events.k8s.io are
-// checked more strictly than those of the core group, as which a server stores them.
+// AskedIn returns the context of a write that was requested in a group. Events of events.k8s.io are
+// checked more strictly than Events of the core group; a server stores both in the core group.
 func AskedIn(ctx context.Context, group string) context.Context {
 	return context.WithValue(ctx, groupKey{}, group)
 }
@@ -58,7 +58,7 @@ func namespaceOfEvent(f fieldOf) {
 	}
 }
 
-// reporter checks who made an Event with a time, and why.
+// reporter checks the reporter and the reason of an Event with a time.
 func reporter(f fieldOf) {
 	const most, longest = 128, 1024
 	name := "reportingComponent"

@@ -61,7 +61,7 @@ func positivePrecedence(f fieldOf) {
 	}
 }
 
-// subjectOfKind requires what the kind of a subject asks for, and nothing else.
+// subjectOfKind requires the field that the kind of a subject needs, and no other field.
 func subjectOfKind(f fieldOf) {
 	kind := text(f.within["kind"])
 	fields := []string{"serviceAccount", "user", "group"}
@@ -95,7 +95,7 @@ func someRules(f fieldOf) {
 	}
 }
 
-// flowList requires values, of which * is the only one.
+// flowList requires values. The value * must be the only one.
 func flowList(empty, what string) check {
 	return func(f fieldOf) {
 		switch values := list(f.value); {

@@ -64,7 +64,7 @@ func labels(f fieldOf) {
 	f.list = append(f.list, metavalidation.ValidateLabels(texts(f.value), f.path())...)
 }
 
-// isPlainMap reports whether nothing can be wrong with labels.
+// isPlainMap reports whether labels are certainly valid.
 func isPlainMap(m map[string]any) bool {
 	for k, v := range m {
 		if s := text(v); !isPlain(k) || s != "" && !isPlain(s) {
@@ -138,7 +138,7 @@ func atMostAll(f fieldOf) {
 	}
 }
 
-// isZeroShare reports whether a number or percentage is nothing.
+// isZeroShare reports whether a number or percentage is zero.
 func isZeroShare(v any) bool {
 	n, isNumber := v.(int64)
 	s, isText := v.(string)
@@ -146,7 +146,7 @@ func isZeroShare(v any) bool {
 	return isNumber && n == 0 || isText && (s == "0%" || len(validation.IsValidPercent(s)) > 0 && number == 0)
 }
 
-// networks checks one or two networks, of which at most one is of each IP family.
+// networks checks one or two networks. At most one may be of each IP family.
 func networks(f fieldOf) {
 	families := map[bool]int{}
 	for i, v := range list(f.value) {

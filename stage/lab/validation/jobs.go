@@ -56,7 +56,7 @@ func jobTemplate(f fieldOf) {
 
 var byAll = templateOf("OnFailure", "Never", "Always")
 
-// jobSelector checks the selector that is made for a Job, or that which it brings
+// jobSelector checks the selector that is made for a Job, or the selector that the Job brings
 // (validateGeneratedSelector and ValidateJobSpec of batch/validation).
 func jobSelector(f fieldOf) {
 	spec, path := nested(f.within, "spec"), field.NewPath("spec")
@@ -75,7 +75,7 @@ func jobSelector(f fieldOf) {
 	}
 }
 
-// generatedLabels are the labels of the Pods of a Job, with those of old versions.
+// generatedLabels are the labels of the Pods of a Job, including the labels of old versions.
 func generatedLabels(f fieldOf, path *field.Path, spec, given map[string]any) {
 	uid := text(nested(f.within, "metadata")["uid"])
 	want := klabels.Set{"controller-uid": uid, "job-name": f.object, "batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": f.object}
@@ -192,7 +192,7 @@ func isZone(s string) bool {
 	return true
 }
 
-// shortName leaves room for what the Jobs of a CronJob have at the end of their names.
+// shortName leaves room for the suffix in the names of the Jobs of a CronJob.
 func shortName(f fieldOf) {
 	const most = 52
 	if len(f.object) > most && f.before == nil {

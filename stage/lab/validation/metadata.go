@@ -14,8 +14,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// metadata checks what every object has, as ValidateObjectMeta and ValidateObjectMetaUpdate of
-// apimachinery's api/validation and of core/validation do. Names are checked by the cluster.
+// metadata checks the metadata of every object, as ValidateObjectMeta and ValidateObjectMetaUpdate
+// of apimachinery's api/validation and of core/validation do. The cluster checks names.
 func metadata(f *faults, v *memory.Review) {
 	m := nested(v.New.Object, "metadata")
 	generation(f, v)
@@ -48,7 +48,7 @@ func generation(f *faults, v *memory.Review) {
 	}
 }
 
-// areSoundOwners reports whether nothing can be wrong with owner references.
+// areSoundOwners reports whether owner references are certainly valid.
 func areSoundOwners(refs []any) bool {
 	controllers := 0
 	for _, v := range refs {
@@ -64,14 +64,14 @@ func areSoundOwners(refs []any) bool {
 	return controllers < 2
 }
 
-// owners checks owner references, as ValidateOwnerReferences of Kubernetes 1.36 does: that of later
-// versions of apimachinery has other texts.
+// owners checks owner references, as ValidateOwnerReferences of Kubernetes 1.36 does: in later
+// versions of apimachinery this function has other texts.
 func owners(f *faults, refs []any, path *field.Path) {
 	controller := ""
 	for i, v := range refs {
 		m, _ := v.(map[string]any)
 		owner(f, m, path)
-		if m["controller"] != true || isIn(refs[:i], m) { // the server drops those that are there twice
+		if m["controller"] != true || isIn(refs[:i], m) { // the server drops duplicates
 			continue
 		}
 		name := text(m["kind"]) + "/" + text(m["name"])
@@ -107,12 +107,12 @@ func isIn(refs []any, m map[string]any) bool {
 	return slices.ContainsFunc(refs, func(v any) bool { return object.DeepEqual(v, m) })
 }
 
-// ownersOf are owner references as they are printed.
+// ownersOf returns owner references in the form of error messages.
 func ownersOf(refs []any) []metav1.OwnerReference {
 	all := make([]metav1.OwnerReference, len(refs))
 	for i, v := range refs {
 		m, _ := v.(map[string]any)
-		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(m, &all[i]) // what has another type is not printed
+		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(m, &all[i]) // a value of another type is not printed
 	}
 	return all
 }
@@ -133,5 +133,5 @@ func finalizers(f *faults, v *memory.Review, list []any, path *field.Path) {
 	}
 }
 
-// freeFinalizers are the kinds of which a finalizer need not be qualified.
+// freeFinalizers are the kinds whose finalizers need not be qualified.
 var freeFinalizers = map[string]bool{"/events": true, "policy/poddisruptionbudgets": true, "coordination.k8s.io/leases": true, "node.k8s.io/runtimeclasses": true}

@@ -130,7 +130,7 @@ func endOfPorts(f fieldOf) {
 	portNumber(f)
 }
 
-// ingressHost is a name, of which the first part may be *.
+// ingressHost checks a name. Its first part may be *.
 func ingressHost(f fieldOf) {
 	if strings.Contains(text(f.value), "*") {
 		strictly(validation.IsWildcardDNS1123Subdomain)(f)
@@ -157,8 +157,8 @@ func pathTypeGiven(f fieldOf) {
 	mustBe("Exact", "ImplementationSpecific", "Prefix")(f)
 }
 
-// uniqueTopologies refuses the second of two equal terms of a StorageClass; one that is empty is equal
-// to those that the server has not read yet.
+// uniqueTopologies refuses the second of two equal terms of a StorageClass. An empty term is equal
+// to terms that the server has not read yet.
 func uniqueTopologies(f fieldOf) {
 	seen := map[string]bool{"map[]": true}
 	for i, v := range list(f.value) {
@@ -180,8 +180,8 @@ func uniqueTopologies(f fieldOf) {
 	}
 }
 
-// overheadLimits checks what the Pods of a class take beside their containers; the server calls it
-// limits.
+// overheadLimits checks what the Pods of a class take in addition to their containers; the server
+// calls it limits.
 func overheadLimits(f fieldOf) {
 	quantities(atLeastZero)(fieldOf{f.faults, parentField(f.path()).Child("limits"), "", f.value, f.within})
 }
@@ -193,7 +193,7 @@ func roleName(f fieldOf) {
 	}
 }
 
-// qualifiedLower is qualified for the name in lower case, as it is compared.
+// qualifiedLower is like qualified, for the name in lower case, which the server compares.
 func qualifiedLower(f fieldOf) {
 	if s := text(f.value); s != "" {
 		for _, message := range validation.IsQualifiedName(strings.ToLower(s)) {

@@ -88,15 +88,15 @@ func requiredPort(f fieldOf) {
 	portNumber(f)
 }
 
-// hostPort is the port on the Node, if there is one.
+// hostPort is the port on the Node, if the Pod has one.
 func hostPort(f fieldOf) {
 	if !isEmpty(f.value) {
 		portNumber(f)
 	}
 }
 
-// requestsWithinLimits refuses a request above its limit, and for resources that cannot be shared one
-// that differs from it.
+// requestsWithinLimits refuses a request above its limit. For resources that cannot be shared, it
+// refuses a request that differs from its limit.
 func requestsWithinLimits(f fieldOf) {
 	requests, _ := f.value.(map[string]any)
 	limits := nested(f.within, "limits")
@@ -290,8 +290,8 @@ func uniqueSpreads(f fieldOf) {
 	}
 }
 
-// portsOfHost refuses ports of the Node that differ from those of the container, of Pods in the
-// network of their Node.
+// portsOfHost is for Pods in the network of their Node. It refuses ports of the Node that differ
+// from the ports of the container.
 func portsOfHost(f fieldOf) {
 	if f.within["hostNetwork"] != true {
 		return

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// what is checked of the parts of a Pod
+// the checks of the parts of a Pod
 var (
 	taintEffect = oneOf("NoSchedule", "PreferNoSchedule", "NoExecute")
 	protocol    = oneOf("SCTP", "TCP", "UDP")
@@ -74,7 +74,7 @@ var (
 	seccomp = rules{of("type", requiredFor("type is required when seccompProfile is set"), oneOf("Localhost", "RuntimeDefault", "Unconfined"))}
 )
 
-// podSpec is what is checked of Pods and of templates of Pods.
+// podSpec are the checks of Pods and of Pod templates.
 var podSpec = rules{
 	given("volumes", each(volume), unique("name")),
 	of("containers", required, each(container)),

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// The rules of Services are those of validateService of core/validation.
+// The rules of Services follow validateService of core/validation.
 var (
 	servicePod = rules{
 		of("ports", portsOf),
@@ -27,7 +27,7 @@ var (
 	service = rules{of("spec", always(servicePod))}
 )
 
-// portsOf requires ports, but for a Service without an address of its own.
+// portsOf requires ports, except for a Service without its own address.
 func portsOf(f fieldOf) {
 	kind, ip := text(f.within["type"]), text(f.within["clusterIP"])
 	if len(list(f.value)) == 0 && ip != "None" && kind != "ExternalName" {
@@ -60,8 +60,8 @@ func uniquePorts(f fieldOf) {
 	}
 }
 
-// clusterIPs is ValidateServiceClusterIPsRelatedFields of core/validation; what a Service of another
-// type had goes before.
+// clusterIPs is ValidateServiceClusterIPsRelatedFields of core/validation; fields of the old type
+// of the Service are removed before.
 func clusterIPs(f fieldOf) {
 	if f.within["type"] == "ExternalName" {
 		return

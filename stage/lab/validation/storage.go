@@ -21,7 +21,7 @@ var (
 	}))}
 )
 
-// userPriority is what ValidatePriorityClass of scheduling/validation says of classes of users and of
+// userPriority follows ValidatePriorityClass of scheduling/validation, for classes of users and of
 // the system.
 func userPriority(f fieldOf) {
 	const most, prefix = 1000000000, "system-"

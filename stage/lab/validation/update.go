@@ -34,7 +34,7 @@ var immutable = map[schema.GroupResource][][]string{
 // defaulted are fields that only objects which were stored without their defaults do not have.
 var defaulted = map[string]bool{"completionMode": true, "preemptionPolicy": true, "reclaimPolicy": true, "volumeBindingMode": true, "type": true}
 
-// update checks what changed, and that it may.
+// update checks that every change is allowed.
 func update(f *faults, v *memory.Review, rs rules) {
 	before, now := v.Old.Object, v.New.Object
 	if !isChanged(before, now) {
@@ -67,7 +67,7 @@ func isChanged(before, now map[string]any) bool {
 	return changed
 }
 
-// onlyChanges are the kinds of which an update is not checked beyond that.
+// onlyChanges are the kinds whose updates are not checked further.
 var onlyChanges = map[schema.GroupResource]bool{
 	{Group: "certificates.k8s.io", Resource: "certificatesigningrequests"}: true,
 	{Group: "resource.k8s.io", Resource: "resourceclaims"}:                 true,

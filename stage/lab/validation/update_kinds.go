@@ -41,8 +41,8 @@ func isStopped(job map[string]any) bool {
 	return isEmpty(status["active"]) && (status["startTime"] == nil || slices.ContainsFunc(list(status["conditions"]), isSuspended))
 }
 
-// withoutDirectives is the template of a Job without what may change while it is suspended: where its
-// Pods run, what they ask for, and their labels and annotations.
+// withoutDirectives is the template of a Job without the fields that may change while the Job is
+// suspended: node placement, resources, labels and annotations of its Pods.
 func withoutDirectives(template map[string]any) map[string]any {
 	spec := maps.Clone(nested(template, "spec"))
 	for _, name := range []string{"nodeSelector", "tolerations", "schedulingGates"} {
@@ -102,8 +102,8 @@ func serviceUpdate(f *faults, before, now map[string]any) {
 	}
 }
 
-// addressesStay refuses changes of the first address or family of a Service, and that the second goes
-// while two are asked for.
+// addressesStay refuses a change of the first address or family of a Service. It also refuses to
+// remove the second one while two are requested.
 func addressesStay(f *faults, path *field.Path, old []any, spec map[string]any, what string) {
 	next := list(spec["clusterIPs"])
 	if what == "ipFamily" {
@@ -175,7 +175,7 @@ func claimUpdate(f *faults, before, now map[string]any) {
 	if old["volumeMode"] == nil { // it is stored without its defaults
 		was["volumeMode"] = next["volumeMode"]
 	}
-	if old["storageClassName"] == nil { // the class is the default one, once there is one
+	if old["storageClassName"] == nil { // the class is the default class, once one exists
 		was["storageClassName"] = next["storageClassName"]
 	}
 	if nested(now, "status")["phase"] == "Bound" {

@@ -13,7 +13,7 @@ import (
 
 const podText = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 
-// podUpdate is ValidatePodUpdate of core/validation, but that a Pod may be bound by an update, as the
+// podUpdate is ValidatePodUpdate of core/validation. In addition, an update may bind a Pod, as the
 // scheduler of a lab does.
 func podUpdate(f *faults, before, now map[string]any) {
 	old, next, path := nested(before, "spec"), nested(now, "spec"), specPath
@@ -178,8 +178,8 @@ func beginsWith(all, first []any) bool {
 	return len(all) >= len(first) && alike(all[:len(first)], first)
 }
 
-// alike compares as Go values of Kubernetes' types are compared: what is missing is equal to what is
-// empty, zero or false.
+// alike compares values like the Go types of Kubernetes: a missing value is equal to an empty
+// value, to zero and to false.
 func alike(a, b any) bool {
 	one, isMap := a.(map[string]any)
 	other, isOther := b.(map[string]any)

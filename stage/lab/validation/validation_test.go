@@ -31,7 +31,7 @@ func object(t testing.TB, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// TestAllFaultsAreNamed holds that an object is refused with a cause for each fault.
+// TestAllFaultsAreNamed checks that an object is refused with a cause for each fault.
 func TestAllFaultsAreNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
@@ -67,7 +67,8 @@ func TestAllFaultsAreNamed(t *testing.T) {
 	}
 }
 
-// TestUpdatesAreRefused holds what may not change, and that nothing is looked at that did not.
+// TestUpdatesAreRefused checks which changes are refused, and that unchanged fields are not
+// checked.
 func TestUpdatesAreRefused(t *testing.T) {
 	c := newCluster()
 	patch := func(obj *unstructured.Unstructured, body string) error {

@@ -105,7 +105,7 @@ func projected(source map[string]any) (paths []string) {
 	return paths
 }
 
-// persistentVolume is what is checked of the spec of a PersistentVolume.
+// persistentVolume are the checks of the spec of a PersistentVolume.
 var persistentVolume = rules{
 	of("capacity", capacity),
 	of("accessModes", required, accessModes),

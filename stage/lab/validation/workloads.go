@@ -31,7 +31,8 @@ func templateOf(policies ...string) check {
 
 // podSelector checks the selector of a workload, and that its template has the labels.
 //
-// A DaemonSet need not have one, and for a StatefulSet the server says less about a wrong one.
+// A DaemonSet need not have this field. For a wrong one in a StatefulSet the server's message is
+// shorter.
 func podSelector(emptyText string) check {
 	return func(f fieldOf) {
 		template := nested(f.within, "template")
@@ -107,7 +108,7 @@ var (
 	}))}
 )
 
-// statefulTemplate checks the template of a StatefulSet, which has volumes of its claims, too.
+// statefulTemplate checks the template of a StatefulSet, including the volumes of its claims.
 func statefulTemplate(f fieldOf) {
 	template, _ := f.value.(map[string]any)
 	spec := maps.Clone(nested(template, "spec"))

@@ -8,8 +8,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/random"
 )
 
-// Limits are the rate limit of a client, as its flags say: so many requests a second, and at most
-// so many at once. Without a QPS above 0 there is no limit.
+// Limits are the rate limit of a client: QPS requests per second, and at most Burst requests at
+// once. QPS 0 or less means no limit.
 type Limits struct {
 	QPS   float64
 	Burst int // at least 1; less counts as 1
@@ -23,7 +23,7 @@ func (l Limits) String() string {
 	return fmt.Sprintf("%g requests/s, burst %d", l.QPS, max(l.Burst, 1))
 }
 
-// A Bucket holds the tokens of a rate limit. It is full at the start.
+// A Bucket has the tokens of a rate limit. It is full at the start.
 type Bucket struct {
 	limits Limits
 	tokens float64
@@ -35,7 +35,8 @@ func NewBucket(l Limits) *Bucket {
 	return &Bucket{limits: l, tokens: float64(max(l.Burst, 1))}
 }
 
-// Take takes a token and returns the time at which it is there: now, or later if others wait.
+// Take takes a token and returns the time at which the token is available: now, or later if other
+// requests wait.
 func (b *Bucket) Take(now time.Time) time.Time {
 	if b.limits.QPS <= 0 {
 		return now
@@ -48,7 +49,7 @@ func (b *Bucket) Take(now time.Time) time.Time {
 	return now.Add(time.Duration(math.Round(-b.tokens / b.limits.QPS * float64(time.Second))))
 }
 
-// TryTake takes a token if one is there.
+// TryTake takes a token if one is available, and reports whether it did.
 func (b *Bucket) TryTake(now time.Time) bool {
 	b.fill(now)
 	if b.limits.QPS > 0 && b.tokens < 1 {
@@ -58,8 +59,8 @@ func (b *Bucket) TryTake(now time.Time) bool {
 	return true
 }
 
-// fill adds the tokens of the time that has passed. Sums of fractions are rounded, so that a token
-// is there when it should be.
+// fill adds the tokens for the time that has passed. It rounds sums of fractions, so that a token
+// is available at the exact time.
 func (b *Bucket) fill(now time.Time) {
 	if passed := now.Sub(b.last); passed > 0 && !b.last.IsZero() {
 		b.tokens = min(b.tokens+passed.Seconds()*b.limits.QPS, float64(max(b.limits.Burst, 1)))
@@ -70,7 +71,7 @@ func (b *Bucket) fill(now time.Time) {
 	}
 }
 
-// A Verb is what a request does.
+// A Verb is the kind of a request.
 type Verb int
 
 // The requests that take time.
@@ -80,13 +81,16 @@ const (
 	Delete
 )
 
-// A Distribution is how long a request takes, in seconds. Those of package load fit.
+// A Distribution is the time that a request takes, in seconds. The distributions of package load
+// implement it.
 type Distribution interface {
-	// Quantile returns the time that a share of the requests does not exceed; 0 <= share < 1.
+	// Quantile returns the time that the given share of the requests does not exceed; 0 <= share <
+	// 1.
 	Quantile(share float64) float64
 }
 
-// LogNormal is a distribution that has a median, and a value that one request of a hundred exceeds.
+// LogNormal is the log-normal distribution with a median, and a P99 that one request in a hundred
+// exceeds.
 type LogNormal struct{ Median, P99 time.Duration }
 
 // Quantile returns seconds.
@@ -102,7 +106,7 @@ func (l LogNormal) Quantile(share float64) float64 {
 // String prints "median 5ms, p99 50ms".
 func (l LogNormal) String() string { return fmt.Sprintf("median %s, p99 %s", l.Median, l.P99) }
 
-// Latency is how long the API server takes for a request, by verb. Nil is no time.
+// Latency is the time that the API server takes for a request, by verb. Nil means no time.
 type Latency struct{ Create, Patch, Delete Distribution }
 
 func (l Latency) of(v Verb) Distribution {
@@ -129,8 +133,8 @@ func NewClient(l Limits, latency Latency, seed uint64) *Client {
 	return &Client{bucket: NewBucket(l), latency: latency, random: random.New(seed).Text("latency")}
 }
 
-// Send returns the time at which a request takes effect that is made now: when it has its token,
-// and the API server has done what it asks for. It is rounded to microseconds.
+// Send returns the time at which a request that is sent now takes effect: after the wait for its
+// token, and after the latency of the API server. The time is rounded to microseconds.
 func (c *Client) Send(now time.Time, v Verb) time.Time {
 	at := c.bucket.Take(now)
 	c.sent++

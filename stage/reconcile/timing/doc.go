@@ -1,16 +1,16 @@
-// Package timing says how long things take on a cluster, in virtual time: requests wait for the
-// rate limit of their client, the API server takes a while to answer, and what happened is seen
-// later by those who watch.
+// Package timing models in virtual time how long requests take on a cluster. Requests wait for the
+// rate limit of their client, the API server needs time for an answer, and watchers see events
+// late.
 //
 // # Terminology
 //
-// A [Client] is what one program sends its requests with; [Client.Send] says when a request takes
-// effect. [Tasks] are functions that sleep in virtual time, for example until their request takes
-// effect. A [View] is what one watcher has seen: events reach it late, and its position can be set.
+// A [Client] sends the requests of one program; [Client.Send] says when a request takes effect.
+// [Tasks] are functions that sleep in virtual time, for example until their request takes effect. A
+// [View] is the state of one watcher: events reach it late, and a test can set its position.
 //
 // # Usage
 //
-// The three belong to whoever owns the clock: package reconcile uses them for controllers, package
+// The owner of the clock uses the three types: package reconcile for controllers, package
 // simulation for kubelets.
 //
 //	client := timing.NewClient(timing.Limits{QPS: 20, Burst: 30}, timing.Latency{}, 1)
@@ -24,9 +24,9 @@
 //
 // # Determinism
 //
-// Latencies are hashes of the seed of their client and of the number of its request. Tasks go on in
-// the order of the times until which they sleep, of equal times in that in which they fell asleep;
-// one runs at a time.
+// A latency is a hash of the seed of the client and the number of its request. Only one task runs
+// at a time. Tasks wake up in the order of their wake-up times; equal times in the order in which
+// they began to sleep.
 //
 // # Concurrency
 //
@@ -34,7 +34,7 @@
 //
 // # Compatibility
 //
-// The token bucket is that of client-go (flowcontrol.NewTokenBucketRateLimiter): full at the start,
-// each request takes one token when it is made and waits until the token is there, first come,
+// The token bucket is the same as client-go's (flowcontrol.NewTokenBucketRateLimiter). It is full
+// at the start. Each request takes one token, and waits until the token is available, first come,
 // first served.
 package timing

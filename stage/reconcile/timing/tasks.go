@@ -8,11 +8,12 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/timequeue"
 )
 
-// ErrStopped is what Sleep returns when [Tasks.Stop] was called.
+// ErrStopped is the error of Sleep after [Tasks.Stop].
 var ErrStopped = errors.New("stopped in the middle")
 
-// Tasks are functions that sleep in virtual time. One of them runs at a time. The zero value has
-// none. Tasks that sleep hold goroutines: call Stop if they are not to end by themselves.
+// Tasks are functions that sleep in virtual time. Only one of them runs at a time. The zero value
+// has no task and is ready to use. A sleeping task has a goroutine: call Stop to end tasks that do
+// not end by themselves.
 type Tasks struct {
 	queue   timequeue.Queue[*task]
 	asleep  map[*task]struct{}
@@ -56,8 +57,8 @@ func (s *Tasks) run(t *task) {
 // Now returns the time at which a task runs.
 func (s *Tasks) Now() time.Time { return s.now }
 
-// Sleep is called by a task; it returns at a time, or at once if that is past. Others run
-// meanwhile. The error is ErrStopped.
+// Sleep waits until a time; it returns at once if the time is past. Only tasks call it. Other tasks
+// run meanwhile. The error is ErrStopped.
 func (s *Tasks) Sleep(until time.Time) error {
 	if s.stopped {
 		return ErrStopped
@@ -69,7 +70,7 @@ func (s *Tasks) Sleep(until time.Time) error {
 	return s.park(s.running)
 }
 
-// park suspends a task until somebody puts it into the queue and its time has come.
+// park suspends a task until its time in the queue has come.
 func (s *Tasks) park(t *task) error {
 	if !t.yield(struct{}{}) || s.stopped {
 		return ErrStopped
@@ -77,8 +78,8 @@ func (s *Tasks) park(t *task) error {
 	return nil
 }
 
-// All is called by a task; it calls a function for 0 to n-1, each in a task of its own, and returns
-// when all have ended.
+// All calls do for 0 to n-1, each in a separate task, and returns when these tasks have ended. Only
+// tasks call it.
 func (s *Tasks) All(n int, do func(int)) {
 	parent, left, parked := s.running, n, false
 	for i := range n {
@@ -94,11 +95,11 @@ func (s *Tasks) All(n int, do func(int)) {
 	}
 }
 
-// Next returns the earliest time until which a task sleeps. It is false if there is none.
+// Next returns the earliest wake-up time of a task. It returns false without a sleeping task.
 func (s *Tasks) Next() (time.Time, bool) { return s.queue.Next() }
 
-// Resume runs the first task that does not sleep any longer at a time. It is false if there is
-// none.
+// Resume runs the first task whose wake-up time is not after now. It returns false without such a
+// task.
 func (s *Tasks) Resume(now time.Time) bool {
 	t, ok := s.queue.Pop(now)
 	if ok {
@@ -108,7 +109,7 @@ func (s *Tasks) Resume(now time.Time) bool {
 	return ok
 }
 
-// Stop ends all tasks: Sleep returns an error to them now and for ever.
+// Stop ends all tasks: every present and later Sleep returns ErrStopped.
 func (s *Tasks) Stop() {
 	s.stopped = true
 	for len(s.asleep) > 0 {

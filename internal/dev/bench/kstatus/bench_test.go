@@ -26,7 +26,7 @@ func BenchmarkCompute(b *testing.B) {
 			now := time.Now()
 			b.ReportAllocs()
 			for b.Loop() {
-				kstatus.ComputeAt(obj, now)
+				kstatus.Standard().Compute(obj, now)
 			}
 		})
 	}

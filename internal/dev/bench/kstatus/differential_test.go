@@ -47,8 +47,7 @@ func TestAnyShape(t *testing.T) {
 	}
 }
 
-// anyShape puts something else in the place of some field. Where the peer still has an answer, it
-// is ours.
+// anyShape puts something else in a field. If the peer still has an answer, our answer is the same.
 func anyShape(t *testing.T, seed uint64) {
 	d := newDice(seed)
 	obj := d.object()
@@ -117,8 +116,8 @@ func TestTolerance(t *testing.T) {
 	}
 }
 
-// check damages an object and compares with what the peer says of what it means. It reports whether
-// the peer is misled by the damage.
+// check damages an object and compares the result with the peer's result for the meaning of the
+// object. It reports whether the damage misleads the peer.
 func (row tolerance) check(t *testing.T, seed uint64) bool {
 	d := newDice(seed)
 	good := d.object()
@@ -141,8 +140,7 @@ func (row tolerance) check(t *testing.T, seed uint64) bool {
 	return peer(bad) != want
 }
 
-// settledBefore tells whether deletion, generation or standard conditions decide, whatever the
-// kind.
+// settledBefore reports whether deletion, generation or standard conditions decide, for any kind.
 func settledBefore(obj *unstructured.Unstructured) bool {
 	if _, ok := obj.Object["metadata"].(map[string]any); !ok {
 		return false

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// A kind is what the generator knows of one: the fields that rules read, and the words that they
-// look for.
+// A kind is the generator's knowledge of a kind: the fields that rules read, and the words that
+// they look for.
 type kind struct {
 	apiVersion, name string
 	numbers          []string // integers of the spec
@@ -64,7 +64,7 @@ func (d dice) chance(n int) bool { return d.IntN(n) == 0 }
 
 func pick[T any](d dice, from []T) T { return from[d.IntN(len(from))] }
 
-// object makes a well-formed object. What it says may be nonsense.
+// object makes a well-formed object. Its values can be nonsense.
 func (d dice) object() *unstructured.Unstructured {
 	k := pick(d, kindsToTry)
 	obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": k.apiVersion, "kind": k.name, "metadata": map[string]any{"name": "x"}}}

@@ -1,5 +1,5 @@
-// Package kstatus compares package kstatus of stagecraft with that of sigs.k8s.io/cli-utils: their
-// results for generated objects, and the time that both take.
+// Package kstatus compares package kstatus of stagecraft with the package in sigs.k8s.io/cli-utils:
+// their results for generated objects, and the time that both take.
 package kstatus
 
 import (
@@ -34,15 +34,15 @@ var lookups = map[string]string{
 	"ConfigMap":   "",
 }
 
-// A Lookup is a map and a key that may be in it.
+// A Lookup is a map and a key that it may have.
 type Lookup struct {
 	In  map[string]any
 	Key string
 }
 
-// Lookups returns the look-ups that every correct implementation needs: for every object those of
-// the kind, the deletion timestamp and, if there is a status, the observed generation and the
-// conditions; for this sample also those in lookups.
+// Lookups returns the look-ups that every correct implementation needs. For every object these are
+// the kind, the deletion timestamp and, if the object has a status, the observed generation and the
+// conditions. For this sample it adds the look-ups in lookups.
 func (s Sample) Lookups(obj *unstructured.Unstructured) (all []Lookup) {
 	paths := "apiVersion kind metadata status metadata.deletionTimestamp "
 	if obj.Object["status"] != nil {

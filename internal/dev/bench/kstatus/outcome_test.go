@@ -37,7 +37,7 @@ func peer(obj *unstructured.Unstructured) (o outcome) {
 
 // ours asks stagecraft.
 func ours(obj *unstructured.Unstructured) outcome {
-	r := kstatus.ComputeAt(obj, time.Now())
+	r := kstatus.Standard().Compute(obj, time.Now())
 	o := outcome{Status: string(r.Status), Message: r.Message()}
 	for _, c := range r.Conditions() {
 		o.Type, o.Reason, o.Because = c.Type, c.Reason, c.Message

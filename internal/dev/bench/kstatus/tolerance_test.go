@@ -9,14 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// A tolerance is a way in which an object can be malformed, or newer than the peer's release, and
-// what it is then taken for.
+// A tolerance is a way in which an object can be malformed, or newer than the peer's release. It
+// also says as what the object is then treated.
 type tolerance struct {
 	name string
 	// damage changes an object in place. It reports false if the object gives no occasion.
 	damage func(dice, *unstructured.Unstructured) bool
-	// meaning, if any, changes the object that the damaged one is to be taken for. Without, that is
-	// the object before the damage.
+	// meaning, if any, changes the object as which the damaged object must be treated. Without
+	// meaning, that is the object before the damage.
 	meaning func(*unstructured.Unstructured)
 	// want, if any, is the verdict, unless deletion, generation or standard conditions decide
 	// before.
@@ -53,7 +53,7 @@ var tolerances = []tolerance{
 	{name: "a suspended Job is current, as in later releases", damage: suspendedJob, want: &outcome{Status: "Current", Message: "Job is suspended"}},
 }
 
-// saturated keeps numbers that an int16 cannot hold as they are.
+// saturated keeps numbers unchanged that an int16 cannot hold.
 func saturated(n int64) any {
 	if int64(int16(n)) == n {
 		return int16(n)
@@ -182,7 +182,7 @@ func suspendedJob(_ dice, obj *unstructured.Unstructured) bool {
 	return true
 }
 
-// unreadable is the verdict on an object of which a part has the wrong type; the kind is filled in.
+// unreadable is the verdict on an object with a part of the wrong type; the kind is filled in.
 func unreadable(part string) *outcome {
 	return &outcome{Status: "Unknown", Message: "Failed to compute %s status: " + part + " has the wrong type"}
 }

@@ -115,8 +115,8 @@ func mergeReference(target, body []byte) (out []byte, err error) {
 
 var errPanic = errors.New("panic")
 
-// lenient matches what only the reference refuses: an order for an empty list, or for
-// one that does not merge, or beside an element with $patch: replace or merge.
+// lenient matches errors of the reference alone: an order for an empty list, for a list that does
+// not merge, or together with an element with $patch: replace or merge.
 var lenient = regexp.MustCompile(`no elements in any|(?s)The order in patch list.*patch:(replace|merge)|does not contain declared merge key: \S*$`)
 
 // refusePanic turns a panic of the reference into an error.
@@ -133,7 +133,7 @@ func unchanged(t *testing.T, target, body any, f func()) {
 	require.Equal(t, before, [2]string{string(encode(t, target)), string(encode(t, body))})
 }
 
-// plain drops what the decoding into Go types drops: null and directives.
+// plain drops the values that decoding into Go types drops: null and directives.
 func plain(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -48,7 +48,7 @@ func (r random) list(depth int) []any {
 	return l
 }
 
-// pointer is mostly a place that exists in v, or one beside it.
+// pointer is mostly a place that exists in v, or one next to it.
 func (r random) pointer(v any) string {
 	var b strings.Builder
 	for first := true; first || r.chance(60); first = false {

@@ -35,7 +35,7 @@ func text(v any) string {
 	return string(out)
 }
 
-// only returns the lines of a that b does not have, each as often as it is more frequent.
+// only returns the lines that a has more often than b, as often as the difference.
 func only(a, b string) []string {
 	count := map[string]int{}
 	for line := range strings.Lines(b) {

@@ -1,5 +1,5 @@
-// Package record puts what a stage Set decides into the format of the conformance corpus, and
-// compares it with the recorded results.
+// Package record writes the decisions of a stage Set in the format of the conformance corpus, and
+// compares them with the recorded results.
 package record
 
 import (
@@ -85,8 +85,8 @@ func request(kind, patchType, subresource, user string, data any) map[string]any
 	return m
 }
 
-// Placeholders are template functions that print their own names and arguments instead of what
-// depends on the surroundings.
+// Placeholders are template functions that print their own names and arguments instead of values
+// from outside the object.
 func Placeholders() map[string]any {
 	funcs := map[string]any{}
 	for _, name := range []string{"NodeIP", "NodeName", "NodePort", "PodIP", "NodeIPWith", "PodIPWith", "Now", "now", "Version"} {

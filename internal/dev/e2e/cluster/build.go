@@ -20,7 +20,7 @@ type program struct {
 type launch struct {
 	kubeconfig string
 	workers    int
-	keep       string // prefix of the files that it may write; "" for none
+	keep       string // prefix of the files that it may write; "" for no files
 }
 
 // stages are the Stages that kwok and stagecraft play.

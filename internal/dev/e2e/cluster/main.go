@@ -1,6 +1,6 @@
 // Command cluster compares simulators of pods on one real API server: kwok, stagecraft, and floor,
-// a program that does the least that any simulator could do. Each is a process of its own, plays
-// the same Stages (the presets of this project) with the same number of workers, and takes the same
+// a program that does the least that any simulator could do. Each is a separate process, plays the
+// same Stages (the presets of this project) with the same number of workers, and takes the same
 // pods to Running.
 //
 //	go run . [-pods 5000] [-nodes 10] [-rounds 3] [-workers 4,16] [-modes backlog,live] [-players floor,kwok,stagecraft] [-keep DIR]
@@ -46,7 +46,7 @@ type options struct {
 }
 
 func main() {
-	log.SetLogger(logr.Discard()) // what envtest says
+	log.SetLogger(logr.Discard()) // the output of envtest
 	o, err := parse(os.Args[1:])
 	if err == nil {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -164,9 +164,9 @@ func measureAll(ctx context.Context, o options, plane *controlplane.Plane, progr
 }
 
 // orderForRound returns the order of the programs in a round. Each pair of rounds begins with
-// another program, and the second round of a pair has the reverse order, because a server gets
-// slower with age and what one program leaves slows the next. Six rounds of three programs have all
-// orders.
+// another program, and the second round of a pair has the reverse order. This is because a server
+// gets slower with age, and the remains of one program slow down the next. Six rounds of three
+// programs have all orders.
 func orderForRound(programs []program, round int) []program {
 	first := round / 2 % len(programs)
 	order := slices.Concat(programs[first:], programs[:first])

@@ -28,7 +28,7 @@ import (
 // nodes is how many nodes the clusters have.
 const nodes = 3
 
-// A cluster is what the tests run on.
+// A cluster is the cluster that the tests run on.
 type cluster struct {
 	kubeconfig string
 	stop       func() error
@@ -125,7 +125,7 @@ func startMemory() (cluster, error) {
 	return cluster{file, stop}, errors.Join(err, files.WriteBytes(file, text))
 }
 
-// failures keep what a lab says of itself in place of a test.
+// failures keeps the failures of a lab, which runs without a test.
 type failures struct{ err error }
 
 func (f *failures) Helper() {}

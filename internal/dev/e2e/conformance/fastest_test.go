@@ -15,8 +15,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
 )
 
-// TestFastest runs 40 conformance tests of sig-api-machinery, the fastest ones when they were chosen,
-// on the server in memory, all in one process.
+// TestFastest runs 40 conformance tests of sig-api-machinery on the server in memory, in one
+// process. They were the fastest tests when they were chosen.
 func TestFastest(t *testing.T) {
 	program, err := controlplane.Tests(kubebin, os.Stderr)
 	if errors.Is(err, controlplane.ErrNoTests) {

@@ -1,13 +1,13 @@
-// Command conformance runs conformance tests of Kubernetes, those of e2e.test that are neither
-// Serial nor Disruptive nor Slow, on one of two clusters with three nodes:
+// Command conformance runs conformance tests of Kubernetes: the tests of e2e.test that are neither
+// Serial nor Disruptive nor Slow. It runs them on one of two clusters with three nodes:
 //
 //	go run . [-sig apps] [-run REGEXP]            etcd, kube-apiserver, kube-controller-manager and kube-scheduler
 //	go run . [-sig apps] [-run REGEXP] -memory    stage/lab/apiserver, with all the controllers of this project
 //
-// The Pods of both are run by stage/lab/controllers/kubelet, and the Nodes by Stages. The results are
-// compared with the list testdata/SIG.txt, which has the reason of each failure: a test that ends in
-// another way than listed is an error. With -update the list is written anew: its reasons are kept,
-// and those of new failures are to be filled in. Tests that are listed as skip are not run.
+// The Pods of both are run by stage/lab/controllers/kubelet, and the Nodes by Stages. The results
+// are compared with the list testdata/SIG.txt, which has the reason of each failure. A test that
+// ends in another way than listed is an error. With -update the list is written again: it keeps its
+// reasons, and you fill in the reasons of new failures. Tests that are listed as skip do not run.
 package main
 
 import (
@@ -45,7 +45,7 @@ type options struct {
 }
 
 func main() {
-	log.SetLogger(logr.Discard()) // what envtest says
+	log.SetLogger(logr.Discard()) // the output of envtest
 	var o options
 	flag.StringVar(&o.sig, "sig", "apps", "whose tests, a special interest `group` of Kubernetes")
 	flag.StringVar(&o.run, "run", "", "run only tests whose name a `regexp` matches; others stay as listed")
@@ -106,7 +106,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	return want.Compare(out, o.column(), results)
 }
 
-// column is that of the list which the results belong to.
+// column is the column of the list that the results belong to.
 func (o options) column() expected.Column {
 	if o.memory {
 		return expected.Memory

@@ -11,8 +11,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/kubelet"
 )
 
-// programs do what the containers of the tests of Jobs do whose scripts package kubelet does not
-// know; see k8s.io/kubernetes/test/e2e/framework/job/fixtures.go. It is safe for concurrent use.
+// programs run the containers of the tests of Jobs whose scripts package kubelet does not know; see
+// k8s.io/kubernetes/test/e2e/framework/job/fixtures.go. It is safe for concurrent use.
 type programs struct {
 	mu      sync.Mutex
 	created map[file]attempt
@@ -29,7 +29,7 @@ type attempt struct {
 
 func newPrograms() *programs { return &programs{created: map[file]attempt{}} }
 
-// of returns what a container does, as kubelet.Options.Program.
+// of returns the program of a container, as kubelet.Options.Program.
 func (p *programs) of(pod *unstructured.Unstructured, container string, nth int) (kubelet.Program, bool) {
 	spec := containerOf(pod, container)
 	image, _, _ := unstructured.NestedString(spec, "image")
@@ -64,8 +64,8 @@ func (p *programs) creates(f file, r attempt) bool {
 	return p.created[f] == r
 }
 
-// volumeOf returns the directory of the node that a Pod mounts, or else the Pod itself, which has a
-// directory of its own.
+// volumeOf returns the directory of the node that a Pod mounts. Without one it returns the Pod
+// itself, which has its own directory.
 func volumeOf(pod *unstructured.Unstructured) string {
 	volumes, _, _ := unstructured.NestedSlice(pod.Object, "spec", "volumes")
 	for _, v := range volumes {

@@ -60,8 +60,7 @@ func list(ctx context.Context, program, sig string) ([]string, error) {
 	return names, nil
 }
 
-// A runner runs each test in a process of its own: a test that hangs is ended without harm to
-// others.
+// A runner runs each test in a separate process: a test that hangs is ended without harm to others.
 type runner struct {
 	program, kubeconfig string
 	options             options
@@ -90,7 +89,7 @@ func (r *runner) runAll(ctx context.Context, names []string) map[string]expected
 }
 
 func (r *runner) runOne(ctx context.Context, name string) expected.Result {
-	const margin = time.Minute // for what a test does when its time is over
+	const margin = time.Minute // time for the clean-up of a test that has timed out
 	ctx, cancel := context.WithTimeout(ctx, r.options.timeout+margin)
 	defer cancel()
 	start := time.Now()

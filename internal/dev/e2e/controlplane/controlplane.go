@@ -119,8 +119,8 @@ func (p *Plane) Kubeconfig() string { return p.kubeconfig }
 // program need not exist: directories of setup-envtest have fewer.
 func (p *Plane) Program(name string) string { return filepath.Join(p.assets, name) }
 
-// Stop stops kube-apiserver and then etcd, without which kube-apiserver would not end, and removes
-// their data.
+// Stop stops kube-apiserver and then etcd, and removes their data. Without etcd, kube-apiserver
+// would not end.
 func (p *Plane) Stop() error {
 	return errors.Join(p.stopRestarted(APIServer), p.env.Stop(), p.stopRestarted(Etcd), os.RemoveAll(p.dir), os.RemoveAll(p.bin))
 }

@@ -20,15 +20,16 @@ const (
 	APIServer Server = "kube-apiserver"
 )
 
-// script writes a script that starts a server, and that writes its process id and its arguments to
-// files.
+// script writes a script that starts a server. The script writes its process id and its arguments
+// to files.
 func (p *Plane) script(s Server) (string, error) {
 	path := filepath.Join(p.bin, string(s))
 	text := fmt.Sprintf("#!/bin/sh\necho $$ >%q\nprintf '%%s\\n' \"$@\" >%q\n%s\n", path+".pid", path+".args", execKilledWithParent(p.Program(string(s))))
 	return path, os.WriteFile(path, []byte(text), 0o700)
 }
 
-// execKilledWithParent is the line of a script that ends as killedWithParent.
+// execKilledWithParent returns the last line of a script. It runs a program that is killed with its
+// parent process.
 func execKilledWithParent(program string) string {
 	command := killedWithParent(program)
 	for i, word := range command {
@@ -37,8 +38,9 @@ func execKilledWithParent(program string) string {
 	return "exec " + strings.Join(command, " ") + ` "$@"`
 }
 
-// Scripts writes into a directory scripts that start the servers of another one, and that are killed
-// when the process that starts them ends. It is for KUBEBUILDER_ASSETS of tests, which may leave them.
+// Scripts writes scripts into a directory. They start the servers of another directory, and are
+// killed when the process that starts them ends. It is for KUBEBUILDER_ASSETS of tests, which can
+// leave servers behind.
 func Scripts(assets, dir string) error {
 	var errs []error
 	for _, s := range []Server{Etcd, APIServer} {
@@ -48,8 +50,8 @@ func Scripts(assets, dir string) error {
 	return errors.Join(errs...)
 }
 
-// Kill kills a server, as a crash would, and returns when the process has ended. The files that it
-// has written remain.
+// Kill kills a server, as in a crash, and returns when the process has ended. The files that it has
+// written remain.
 func (p *Plane) Kill(s Server) error {
 	text, err := os.ReadFile(filepath.Join(p.bin, string(s)+".pid"))
 	if err != nil {
@@ -88,7 +90,7 @@ func (p *Plane) Restart(s Server) error {
 	return nil
 }
 
-// stopRestarted stops a server that was restarted, which envtest does not know.
+// stopRestarted stops a restarted server, which envtest does not know.
 func (p *Plane) stopRestarted(s Server) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

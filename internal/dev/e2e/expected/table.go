@@ -1,5 +1,5 @@
-// Package expected keeps how the tests of others end on a real control plane and on the server in
-// memory, with the reason of each that does not pass, as a list in a file.
+// Package expected keeps a list of tests of other projects in a file. It has the results on a real
+// control plane and on the server in memory, with the reason of each test that does not pass.
 //
 // # Concurrency
 //
@@ -54,8 +54,8 @@ type Result struct {
 }
 
 // A Table has the expected results of tests. Its file has a line for each test: the result on the
-// real control plane, that in memory, and the name. Lines that begin with spaces are the reasons
-// why the test before them fails or is skipped.
+// real control plane, the result in memory, and the name. Lines that begin with spaces are the
+// reasons why the test before them fails or is skipped.
 type Table struct {
 	head []string
 	rows []*row
@@ -86,8 +86,8 @@ func Read(file, head string) (*Table, error) {
 	return t, nil
 }
 
-// Complete adds tests that the table does not have yet. It returns an error for those that it has
-// and that are not there.
+// Complete adds tests that the table does not have yet. It returns an error for tests in the table
+// that do not exist.
 func (t *Table) Complete(names []string) error {
 	var errs []error
 	for _, r := range t.rows {
@@ -109,7 +109,7 @@ func (t *Table) Add(name string, state State) {
 	}
 }
 
-// Drop removes the tests that pass in all columns: a list of exceptions has none.
+// Drop removes the tests that pass in all columns, for a list of exceptions.
 func (t *Table) Drop() {
 	t.rows = slices.DeleteFunc(t.rows, func(r *row) bool {
 		return !slices.ContainsFunc(r.results[:], func(s State) bool { return s != Pass })
@@ -195,8 +195,8 @@ func (t *Table) Write(file string) error {
 	return files.WriteBytes(file, b.Bytes())
 }
 
-// Compare prints how many tests passed, and returns an error for those that ended in another way
-// than expected, and for those whose failure has no reason.
+// Compare prints how many tests passed. It returns an error for tests that ended in another way
+// than expected, and for tests whose failure has no reason.
 func (t *Table) Compare(out io.Writer, column Column, results map[string]Result) error {
 	var errs []error
 	passed := 0

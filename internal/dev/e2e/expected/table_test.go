@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLists holds that each list can be read, is as Write writes it, and has a reason for each test
-// that does not pass.
+// TestLists checks that each list can be read, is as Write writes it, and has a reason for each
+// test that does not pass.
 func TestLists(t *testing.T) {
 	files, err := filepath.Glob("../*/testdata/*.txt")
 	require.NoError(t, err)
@@ -49,8 +49,8 @@ func TestResultsAreCompared(t *testing.T) {
 	require.Empty(t, list.rows[0].reasons)
 }
 
-// TestVaryingResults holds that what passes and fails from run to run needs a reason, and stays in
-// the list.
+// TestVaryingResults checks that a test whose result differs from run to run needs a reason, and
+// stays in the list.
 func TestVaryingResults(t *testing.T) {
 	list := &Table{rows: []*row{{name: "a", results: [columns]State{Pass, Vary}}}}
 	for _, state := range []State{Pass, Fail} {

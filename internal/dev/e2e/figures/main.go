@@ -1,5 +1,5 @@
-// Command figures measures stage/lab/apiserver beside etcd and kube-apiserver, in one run: CPU of the
-// servers per request, watchers, and memory. The server in memory is a process of its own.
+// Command figures compares stage/lab/apiserver with etcd and kube-apiserver, in one run: CPU of the
+// servers per request, watchers, and memory. The server in memory is a separate process.
 package main
 
 import (
@@ -43,7 +43,7 @@ func main() {
 
 type options struct{ requests, clients, pods, watchers int }
 
-// A server is what is measured.
+// A server is a measured server.
 type server struct {
 	name      string
 	config    *rest.Config
@@ -128,7 +128,7 @@ func serve() error {
 	return errors.Join(err, l.Close())
 }
 
-// idle prints the memory of servers that nobody uses.
+// idle prints the memory of servers without clients.
 func idle(servers ...server) error {
 	time.Sleep(5 * time.Second)
 	for _, s := range servers {

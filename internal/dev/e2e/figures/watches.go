@@ -24,7 +24,7 @@ const (
 	connected = 50  // watchers per connection
 )
 
-// watches prints what watchers of many Pods cost, and how late they learn of a change.
+// watches prints the cost of watchers of many Pods, and the delay of a change.
 func watches(ctx context.Context, o options, servers ...server) error {
 	for _, s := range servers {
 		if err := s.watched(ctx, o); err != nil {
@@ -94,7 +94,7 @@ func (w *watchers) start(ctx context.Context, config *rest.Config, n int, versio
 		if i%connected == 0 {
 			c := rest.CopyConfig(config)
 			c.QPS, c.UserAgent = -1, "watcher-"+strconv.Itoa(i)
-			// A transport of its own: connections have a limit of streams.
+			// A separate transport, because a connection has a limit of streams.
 			c.Dial = (&net.Dialer{}).DialContext
 			var err error
 			if client, err = kubernetes.NewForConfig(c); err != nil {
@@ -129,7 +129,7 @@ func (w *watchers) read(stream io.ReadCloser) {
 	}
 }
 
-// wait returns the delays of n events, sorted, or of those that came within a minute.
+// wait returns the delays of n events, sorted, or of the events that came within a minute.
 func (w *watchers) wait(n int) []time.Duration {
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		w.mu.Lock()

@@ -1,6 +1,6 @@
-// Command replicas measures how long the controller of ReplicaSets of a real control plane takes to
-// create N Pods of one ReplicaSet, and simulates the same: kube-controller-manager with its default
-// rate limit, and with none.
+// Command replicas measures how long the controller of ReplicaSets takes to create N Pods of one
+// ReplicaSet, on a real control plane and in a simulation. kube-controller-manager runs with its
+// default rate limit, and without one.
 //
 //	go run . [-pods 100,1000,3000]
 //
@@ -28,7 +28,7 @@ import (
 )
 
 func main() {
-	log.SetLogger(logr.Discard()) // what envtest says
+	log.SetLogger(logr.Discard()) // the output of envtest
 	pods := flag.String("pods", "100,1000,3000", "how many Pods, a `list`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -37,7 +37,7 @@ func TestHundredPods(t *testing.T) {
 	require.Greater(t, measured.Seconds(), 0.99*(100-30)/20, "the limit: 30 at once, then 20 a second")
 }
 
-// TestTheLimitDecides simulates what the command measures.
+// TestTheLimitDecides simulates the measurement of the command.
 func TestTheLimitDecides(t *testing.T) {
 	for n, want := range map[int]float64{1000: 49.8, 3000: 150} {
 		got, err := simulate(t.Context(), n, limits[0])

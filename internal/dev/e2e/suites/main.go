@@ -4,11 +4,12 @@
 //	go run . [-suite lws] [-only REGEXP]            both, and compares
 //	go run . [-suite lws] [-only REGEXP] -on memory one of them
 //
-// The tests are those of a module as the module proxy has it, unchanged. Each package has a server
-// of its own, which envtest is told of as an existing cluster; on the real one envtest starts its
-// own. The results are compared with the list testdata/SUITE.txt, which has the reason of each
-// failure and leaves out what passes on both: a test that ends in another way is an error. With -update the list is written
-// anew: its reasons are kept, and those of new failures are to be filled in.
+// The tests are those of a module as the module proxy has it, unchanged. In memory, each package
+// has its own server, which envtest treats as an existing cluster. On the real one, envtest starts
+// its own server. The results are compared with the list testdata/SUITE.txt, which has the reason
+// of each failure and leaves out what passes on both. A test that ends in another way is an error.
+// With -update the list is written again: it keeps its reasons, and you fill in the reasons of new
+// failures.
 package main
 
 import (
@@ -46,7 +47,7 @@ type options struct {
 
 func main() {
 	log.SetLogger(logr.Discard())
-	klog.SetLogger(logr.Discard()) // it tells of each request that a webhook refuses
+	klog.SetLogger(logr.Discard()) // it reports each request that a webhook refuses
 	var o options
 	flag.StringVar(&o.suite, "suite", "controller-runtime", "one of "+strings.Join(names(), ", "))
 	flag.StringVar(&o.only, "only", "", "run only packages whose directory a `regexp` matches; others stay as listed")
@@ -64,7 +65,7 @@ func main() {
 	}
 }
 
-// servers are those that tests run on, by what -on calls them.
+// servers are the servers that tests run on, by their names in -on.
 var servers = []string{expected.Real: "real", expected.Memory: "memory"}
 
 func run(ctx context.Context, o options, out io.Writer) (err error) {

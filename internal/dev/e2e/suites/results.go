@@ -18,8 +18,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/expected"
 )
 
-// An outcome is how the tests of a package ended on servers. There are none for a server on which
-// they did not run.
+// An outcome is how the tests of a package ended on servers. It has no results for a server on
+// which the tests did not run.
 type outcome struct {
 	pkg     string
 	took    [2]time.Duration
@@ -39,8 +39,8 @@ type report struct {
 // goResult is a line about a test that is not in a suite of Ginkgo.
 var goResult = regexp.MustCompile(`(?m)^ *--- (PASS|FAIL|SKIP): (\S+) \(([0-9.]+)s\)$`)
 
-// readResults reads how the tests of a package ended, from their output, and from a report if there
-// is one. Those that are marked as pending are left out.
+// readResults reads how the tests of a package ended, from their output, and from a report if the
+// package has one. It leaves out tests that are marked as pending.
 func readResults(pkg string, output []byte, file string) (map[string]expected.Result, error) {
 	results := map[string]expected.Result{}
 	for _, m := range goResult.FindAllSubmatch(output, -1) {
@@ -67,7 +67,7 @@ func readResults(pkg string, output []byte, file string) (map[string]expected.Re
 	return results, nil
 }
 
-// outputOf returns what a test has written.
+// outputOf returns the output of a test.
 func outputOf(output []byte, test string) []byte {
 	_, after, _ := bytes.Cut(output, []byte("=== RUN   "+test+"\n"))
 	of, _, _ := bytes.Cut(after, []byte("=== RUN   "))
@@ -79,7 +79,7 @@ var states = map[string]expected.State{"passed": expected.Pass, "skipped": expec
 func (r report) addTo(results map[string]expected.Result, pkg string) {
 	for _, s := range r.SpecReports {
 		isTest := s.LeafNodeType == "It"
-		if s.State == "pending" || !isTest && s.State != "failed" { // what comes before and after all tests counts if it fails
+		if s.State == "pending" || !isTest && s.State != "failed" { // setup and clean-up of all tests count if they fail
 			continue
 		}
 		if !isTest {

@@ -43,8 +43,8 @@ func TestResultsAreRead(t *testing.T) {
 	}, got)
 }
 
-// TestUnlistedTestsPass holds that a test which fails in memory has to be listed, with a reason, and
-// one that is listed has to run.
+// TestUnlistedTestsPass checks that a test which fails in memory has to be listed, with a reason,
+// and that a listed test has to run.
 func TestUnlistedTestsPass(t *testing.T) {
 	on := func(state expected.State) map[string]expected.Result {
 		return map[string]expected.Result{"p a": {State: state, Message: "no such field"}}

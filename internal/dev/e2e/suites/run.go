@@ -101,7 +101,7 @@ func (r *runner) runOn(ctx context.Context, o *outcome, on expected.Column, prog
 // metrics is where managers serve their metrics by default: two cannot run at once.
 const metrics = ":8080"
 
-// waitForPort waits until nothing listens there.
+// waitForPort waits until no process listens on a port.
 func waitForPort(ctx context.Context) error {
 	for {
 		l, err := net.Listen("tcp", metrics)
@@ -116,8 +116,9 @@ func waitForPort(ctx context.Context) error {
 	}
 }
 
-// start returns the environment for tests on a server: for the real one where it is, which they start
-// themselves. A test that starts a real one all the same does not find it.
+// start returns the environment for tests on a server. For the real server it is the directory of
+// its programs, which the tests start themselves. For the server in memory, a test that still
+// starts a real server does not find one.
 func (r *runner) start(on expected.Column, dir string) (env []string, stop func() error, err error) {
 	if on == expected.Real {
 		env = []string{"KUBEBUILDER_ASSETS=" + dir, "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m", "KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT=2m"}
@@ -127,7 +128,7 @@ func (r *runner) start(on expected.Column, dir string) (env []string, stop func(
 	return []string{"KUBEBUILDER_ASSETS=" + filepath.Dir(kubeconfig), "USE_EXISTING_CLUSTER=true", "KUBECONFIG=" + kubeconfig}, stop, err
 }
 
-// flags returns those of the tests of a package: the same order each time, and a report.
+// flags returns the flags of the tests of a package: the same order each time, and a report.
 func (r *runner) flags(ctx context.Context, pkg, report string) ([]string, error) {
 	flags := []string{"-test.v", "-test.timeout=" + (r.timeout + time.Minute).String()}
 	if r.suite.skip != "" { // as a subtest of any test

@@ -10,8 +10,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// startServer starts a server in memory, in real time, without controllers: nobody collects garbage
-// or empties namespaces.
+// startServer starts a server in memory, in real time, without controllers: no program collects
+// garbage or empties namespaces.
 func startServer() (kubeconfig string, stop func() error, err error) {
 	dir, err := os.MkdirTemp("", "suites-memory-")
 	if err != nil {

@@ -27,7 +27,7 @@ var suites = map[string]suite{
 			"pkg/handler", "pkg/internal/controller", "pkg/internal/recorder", "pkg/manager", "pkg/manager/internal/integration",
 			"pkg/metrics/filters", "pkg/reconcile", "pkg/source", "pkg/webhook",
 		},
-		skip: "Discovery=false", // kube-apiserver 1.36 has no feature gate AggregatedDiscoveryEndpoint any more, and does not start
+		skip: "Discovery=false", // kube-apiserver 1.36 no longer has the feature gate AggregatedDiscoveryEndpoint, and does not start with it
 	},
 	"jobset": {
 		module: "sigs.k8s.io/jobset", version: "v0.11.0",

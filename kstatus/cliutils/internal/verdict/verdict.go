@@ -29,6 +29,8 @@ type Options struct {
 	Rules        *kstatus.Rules
 	Supports     func(schema.GroupKind) bool
 	TerminalOnly bool
+	Basis        kstatus.Basis
+	HoldOn       time.Duration
 	Now          func() time.Time
 }
 
@@ -76,10 +78,21 @@ func (r *Reader) Find(ctx context.Context, c Cluster, kind schema.GroupKind, nam
 }
 
 func notFoundOr(err error) Verdict {
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) || errors.Is(err, errNoKind) {
 		return Verdict{Status: kstatus.NotFound, Message: "Resource not found"}
 	}
 	return Verdict{Status: kstatus.Unknown, Message: err.Error(), Err: err}
+}
+
+// errNoKind says that the cluster does not have a kind.
+var errNoKind = errors.New("the cluster does not have the kind")
+
+// notFound returns the error of a mapper, as errNoKind if it does not know a kind.
+func notFound(err error) error {
+	if meta.IsNoMatchError(err) {
+		return errNoKind
+	}
+	return err
 }
 
 // Judge returns the verdict on an object, with its children if they count.
@@ -95,10 +108,22 @@ func (r *Reader) Judge(ctx context.Context, c Cluster, obj *unstructured.Unstruc
 
 func (r *Reader) verdict(obj *unstructured.Unstructured, result kstatus.Result) Verdict {
 	v := Verdict{Object: obj, Status: result.Status, Message: result.Message()}
-	if r.TerminalOnly && v.Status == kstatus.Failed && !result.Terminal {
+	switch {
+	case r.TerminalOnly && v.Status == kstatus.Failed && !result.Terminal:
 		v.Status = kstatus.InProgress
+	case r.holds(obj, result):
+		v.Status, v.Message = kstatus.InProgress, "Held, it rests on "+result.Basis.String()+": "+v.Message
 	}
 	return v
+}
+
+// holds reports whether an object is Current on a weaker basis than demanded. A reader has no memory
+// of when that began: the object is held for a time after its creation.
+func (r *Reader) holds(obj *unstructured.Unstructured, result kstatus.Result) bool {
+	if r.Basis == 0 || result.Status != kstatus.Current || result.Basis == 0 || result.Basis >= r.Basis {
+		return false
+	}
+	return r.HoldOn == 0 || obj == nil || r.Now().Sub(obj.GetCreationTimestamp().Time) < r.HoldOn
 }
 
 // Ended reports whether an error is the end of the caller's context, which is no verdict.

@@ -64,8 +64,7 @@ func BenchmarkList(b *testing.B) {
 	})
 }
 
-// BenchmarkWatch reads one event of a watch, of the six that three Pods make on their way to
-// Running.
+// BenchmarkWatch reads one of the six watch events that three Pods cause on their way to Running.
 func BenchmarkWatch(b *testing.B) {
 	data := recorded(b, "watch.json")
 	compared(b, func(b *testing.B, info runtime.SerializerInfo) {
@@ -95,7 +94,7 @@ func compared(b *testing.B, run func(*testing.B, runtime.SerializerInfo)) {
 	}
 }
 
-// endless is a stream that begins again when it ends.
+// endless is a stream that starts again at its end.
 type endless struct {
 	data []byte
 	at   int

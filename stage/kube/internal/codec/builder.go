@@ -33,7 +33,7 @@ type member struct {
 	value any
 }
 
-// begin starts a map or list. It is false if it is nested too deep.
+// begin starts a map or list. It returns false if the nesting is too deep.
 func (b *builder) begin() bool {
 	b.depth++
 	return b.depth <= maxDepth

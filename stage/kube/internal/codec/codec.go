@@ -53,7 +53,7 @@ func typedKinds() *runtime.Scheme {
 	return scheme
 }
 
-// names are the kinds of a scheme, whatever their group.
+// names are the names of the kinds of a scheme, of any group.
 func names(scheme *runtime.Scheme) map[string]bool {
 	kinds := map[string]bool{}
 	for kind := range scheme.AllKnownTypes() {
@@ -62,7 +62,7 @@ func names(scheme *runtime.Scheme) map[string]bool {
 	return kinds
 }
 
-// withJSONReader replaces what reads JSON.
+// withJSONReader replaces the reader of JSON.
 func withJSONReader(t runtime.SerializerInfo, readers *jsonReaders, typed map[string]bool) runtime.SerializerInfo {
 	t.Serializer = jsonObjects{t.Serializer, readers, typed}
 	if t.StreamSerializer != nil {
@@ -99,7 +99,7 @@ func (o jsonObjects) Decode(data []byte, defaults *schema.GroupVersionKind, into
 	return obj, &kind, nil
 }
 
-// object reads one object, into a new one if it is given none. It returns nil if client-go's codec
+// object reads one object, into a new object if it gets none. It returns nil if client-go's codec
 // has to read the text: if it has faults, or the kind has a Go type.
 func (o jsonObjects) object(data []byte, into *unstructured.Unstructured) runtime.Object {
 	m, ok := o.readers.read(data)
@@ -118,7 +118,7 @@ func (o jsonObjects) object(data []byte, into *unstructured.Unstructured) runtim
 	return into
 }
 
-// list reads a list. Items without a kind, as those of built-in kinds are, get it from the list.
+// list reads a list. Items without a kind, like those of built-in kinds, get it from the list.
 func (o jsonObjects) list(data []byte, into *unstructured.UnstructuredList) runtime.Object {
 	m, ok := o.readers.readList(data)
 	if kind, _ := m["kind"].(string); !ok || kind == "" || !takeItems(into, m) {
@@ -127,7 +127,7 @@ func (o jsonObjects) list(data []byte, into *unstructured.UnstructuredList) runt
 	return into
 }
 
-// takeItems makes a list of the fields of one. It is false if there are no items.
+// takeItems makes a list of the fields of one. It returns false without items.
 func takeItems(into *unstructured.UnstructuredList, fields map[string]any) bool {
 	items, ok := fields["items"].([]any)
 	if !ok {

@@ -18,7 +18,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube/internal/codec"
 )
 
-// both returns what reads JSON: that of the dynamic client, and ours.
+// both returns two readers of JSON: the dynamic client's, and ours.
 func both(o codec.Options) (theirs, ours runtime.SerializerInfo) {
 	base := dynamicSerializer()
 	return base.SupportedMediaTypes()[0], codec.New(base, o).SupportedMediaTypes()[0]
@@ -31,7 +31,7 @@ func recorded(t testing.TB, name string) []byte {
 	return data
 }
 
-// targets are what the dynamic client reads into.
+// targets are the types that the dynamic client reads into.
 var targets = map[string]func() runtime.Object{
 	"anything": func() runtime.Object { return nil },
 	"object":   func() runtime.Object { return &unstructured.Unstructured{} },
@@ -39,8 +39,8 @@ var targets = map[string]func() runtime.Object{
 	"status":   func() runtime.Object { return &metav1.Status{} },
 }
 
-// same holds that both read the same, or refuse with the same words. What is shared comes of
-// reading again.
+// same checks that both read the same value, or refuse it with the same words. It reads twice, so
+// that the second reading shares.
 func same(t *testing.T, data []byte) {
 	t.Helper()
 	theirs, ours := both(codec.Options{})
@@ -105,7 +105,7 @@ func FuzzReading(f *testing.F) {
 	f.Fuzz(same)
 }
 
-// lean is what players do not want.
+// lean are the fields that players do not want.
 var lean = codec.Fields{"metadata": {"managedFields": nil, "annotations": {"last": nil}}}
 
 func TestFieldsAreLeftOut(t *testing.T) {

@@ -49,8 +49,8 @@ func (ds *decoders) with(k *kind, data []byte, drop Fields, depth int) (map[stri
 	return d.endMap(0), ok
 }
 
-// A decoder reads one protobuf message at a time, from left to right. Its methods return false, and
-// stop, at what is malformed and at a field that the schema does not have.
+// A decoder reads one protobuf message at a time, from left to right. Its methods stop and return
+// false at malformed bytes, and at a field that the schema does not have.
 type decoder struct{ builder }
 
 func (d *decoder) object(s *messageSchema, data []byte, drop Fields) (any, bool) {
@@ -73,8 +73,8 @@ func (d *decoder) members(s *messageSchema, data []byte, drop Fields) bool {
 	return d.missing(s, seen, drop)
 }
 
-// next returns the field that a message begins with, nil for one that the schema does not have, and
-// the number of bytes of its values: those of a list or map that follow each other are read at
+// next returns the field that a message begins with, or nil if the schema does not have the field.
+// It also returns the number of bytes of its values. Adjacent values of a list or map are read at
 // once.
 func (s *messageSchema) next(data []byte) (f *field, end int) {
 	number, wire, tag := protowire.ConsumeTag(data)
@@ -128,7 +128,7 @@ func isZero(v any) bool {
 	return v == nil || v == "" || v == false || v == int64(0) || v == float64(0)
 }
 
-// missing adds what JSON has for the fields that a message has no value for.
+// missing adds the JSON values of the fields that have no value in a message.
 func (d *decoder) missing(s *messageSchema, seen uint64, drop Fields) bool {
 	for _, f := range s.always {
 		within, named := drop[f.name]

@@ -21,7 +21,7 @@ type frames struct {
 	left    int          // how many bytes of it are the rest of an object
 }
 
-// chunk is how many bytes are asked for at least.
+// chunk is the least number of bytes that a read asks for.
 const chunk = 16 << 10
 
 var errNoObject = errors.New("not an object in a stream of watch events")
@@ -116,7 +116,7 @@ func (b *brackets) end(data []byte) int {
 }
 
 // unquote skips the rest of a string, up to its closing quote or the end of the data. Most bytes of
-// an object are in strings, so this is a short loop of its own.
+// an object are in strings, so this is a separate, short loop.
 func (b *brackets) unquote(data []byte, i int) int {
 	for ; i < len(data); i++ {
 		switch c := data[i]; {

@@ -15,7 +15,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube/internal/codec"
 )
 
-// received is what a stream says until it ends.
+// received is the content of a stream until it ends.
 type received struct {
 	types, objects []string
 	err            error

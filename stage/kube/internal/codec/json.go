@@ -21,8 +21,8 @@ func newJSONReaders(o Options) *jsonReaders {
 	return rs
 }
 
-// read reads an object. It is false if the text is not an object, or has something that client-go's
-// codec has to read.
+// read reads an object. It returns false if the text is not an object, or if client-go's codec has
+// to read a part of it.
 func (rs *jsonReaders) read(data []byte) (map[string]any, bool) { return rs.with(data, rs.drop, 0) }
 
 // readList reads a list of objects.

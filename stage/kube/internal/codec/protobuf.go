@@ -30,7 +30,7 @@ func (e *UnreadableError) Error() string {
 		"the kind is read as JSON from now on", e.Kind)
 }
 
-// protobufInfo returns what reads protobuf.
+// protobufInfo returns the reader of protobuf.
 func protobufInfo(o Options, typed *runtime.Scheme) runtime.SerializerInfo {
 	return runtime.SerializerInfo{
 		MediaType:        runtime.ContentTypeProtobuf,

@@ -54,7 +54,7 @@ func TestSchemas(t *testing.T) {
 	require.False(t, schemas.Has(schema.GroupVersionKind{Group: "example.test", Version: "v1", Kind: "Widget"}))
 }
 
-// filler fills objects at random, within what their types can hold in protobuf and in JSON alike.
+// filler fills objects at random with values that both protobuf and JSON can hold.
 func filler(seed int64) *randfill.Filler {
 	return fuzzer.FuzzerFor(fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs), rand.NewSource(seed), serializer.NewCodecFactory(scheme.Scheme))
 }
@@ -65,7 +65,7 @@ func write(t testing.TB, gvk schema.GroupVersionKind, obj runtime.Object) (binar
 	obj.GetObjectKind().SetGroupVersionKind(gvk)
 	var b bytes.Buffer
 	require.NoError(t, protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(obj, &b))
-	// What is wireValue in protobuf is what a server has read from there.
+	// The JSON is that of the object which a server decodes from the protobuf.
 	again, err := scheme.Scheme.New(gvk)
 	require.NoError(t, err)
 	_, _, err = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Decode(b.Bytes(), nil, again)
@@ -198,8 +198,8 @@ func TestOddProtobuf(t *testing.T) {
 	}
 }
 
-// A server that is older than these types does not write an object that it does not know, and one that
-// knows it always does: nothing is made up.
+// A server that is older than these types does not write an object that it does not know. A server
+// that knows the object always writes it. So the reader invents nothing.
 func TestObjectsOfLaterVersions(t *testing.T) {
 	info := media(codec.Options{Schemas: codec.NewSchemas(scheme.Scheme)}, runtime.ContentTypeProtobuf)
 	metadata, err := (&metav1.ObjectMeta{Name: "web"}).Marshal()

@@ -52,7 +52,7 @@ var directReaders = map[reflect.Type]func(*decoder, wireValue, Fields) (any, boo
 	reflect.TypeFor[resource.Quantity](): readQuantity,
 }
 
-// readTime reads a time, of which JSON has the seconds.
+// readTime reads a time. JSON has only its seconds.
 func readTime(d *decoder, w wireValue, _ Fields) (any, bool) {
 	if len(w.bytes) == 0 {
 		return nil, true
@@ -74,7 +74,7 @@ func readQuantity(d *decoder, w wireValue, _ Fields) (any, bool) {
 	return d.intern(text.bytes).boxed(), ok
 }
 
-// unmarshaler is what generated code has.
+// unmarshaler has the method that generated code implements.
 type unmarshaler interface{ Unmarshal([]byte) error }
 
 // throughGoType reads a value of a type that has its own JSON methods: it makes a Go value, and

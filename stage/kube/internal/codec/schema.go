@@ -18,8 +18,8 @@ import (
 // A messageSchema describes how the values of a Go struct are written, in protobuf and in JSON. It
 // is made from the tags of the struct.
 type messageSchema struct {
-	fields []*field // by number; nil where there is none
-	always []*field // those that JSON writes even if protobuf has no value for them
+	fields []*field // by number; nil where a number has no field
+	always []*field // fields that JSON writes even if protobuf has no value for them
 }
 
 func (s *messageSchema) field(n protowire.Number) *field {
@@ -70,7 +70,7 @@ type valueSchema struct {
 type Schemas struct {
 	types      map[schema.GroupVersionKind]reflect.Type
 	mu         sync.Mutex
-	refused    map[schema.GroupVersionKind]bool // kinds of which a message could not be read
+	refused    map[schema.GroupVersionKind]bool // kinds with a message that could not be read
 	kinds      map[schema.GroupVersionKind]*kind
 	byEnvelope map[string]*kind // by the bytes that say the type in an envelope
 	messages   map[reflect.Type]*messageSchema
@@ -94,8 +94,8 @@ func NewSchemas(scheme *runtime.Scheme) *Schemas {
 	}
 }
 
-// Has reports whether to ask for protobuf of a kind: the scheme has it, all its fields are of types
-// that can be read, and no message of the kind was found unreadable.
+// Has reports whether to ask for protobuf for a kind. The scheme must have the kind, the reader
+// must support the types of all its fields, and no message of the kind was found unreadable.
 func (s *Schemas) Has(gvk schema.GroupVersionKind) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +111,7 @@ func (s *Schemas) refuse(gvk schema.GroupVersionKind) {
 	s.refused[gvk] = true
 }
 
-// of returns the kind that an envelope says. It is false for bytes that are no type.
+// of returns the kind that an envelope names. It returns false for bytes that are not a type.
 func (s *Schemas) of(typeMeta []byte) (*kind, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -264,8 +264,8 @@ func (s *Schemas) value(t reflect.Type) (valueSchema, error) {
 	return valueSchema{}, fmt.Errorf("no way to read a %s", t)
 }
 
-// writesItself reports whether the tags of a type do not say how it is written: it has its own
-// method for JSON, or it is no struct and has its own method for protobuf.
+// writesItself reports whether the tags of a type do not describe its encoding: it has its own
+// method for JSON, or it is not a struct and has its own method for protobuf.
 func writesItself(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(reflect.TypeFor[json.Marshaler]()) ||

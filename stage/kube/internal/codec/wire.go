@@ -8,8 +8,9 @@ type wireValue struct {
 	bytes  []byte
 }
 
-// nextField returns the number and the value of the field that a message begins with, and how many
-// bytes both have: less than 0 if the bytes are no field of a known wire type.
+// nextField returns the number and the value of the field that a message begins with, and the
+// number of bytes of both. This number is less than 0 if the bytes are not a field of a known wire
+// type.
 func nextField(data []byte) (field protowire.Number, w wireValue, n int) {
 	field, wire, n := protowire.ConsumeTag(data)
 	if n < 0 {

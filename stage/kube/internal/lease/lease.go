@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Kind is that of Leases.
+// Kind is the kind of Leases.
 var Kind = schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}
 
 // Term is the identity of a holder, and the time within which it has to renew. Durations are whole
@@ -29,7 +29,7 @@ type Term struct {
 	Duration time.Duration
 }
 
-// New returns a Lease that nobody has held yet.
+// New returns a Lease that no process has held yet.
 func New(namespace, name string) *unstructured.Unstructured {
 	l := &unstructured.Unstructured{Object: map[string]any{}}
 	l.SetGroupVersionKind(Kind)
@@ -38,8 +38,8 @@ func New(namespace, name string) *unstructured.Unstructured {
 	return l
 }
 
-// Acquired returns the Lease with the fields of a holder that acquires it at a time, whether it
-// held it before or not.
+// Acquired returns the Lease with the fields of a holder that acquires it at a time, even if it
+// held the Lease before.
 func (t Term) Acquired(l *unstructured.Unstructured, now time.Time) *unstructured.Unstructured {
 	acquired := t.Renewed(l, now)
 	spec := acquired.Object["spec"].(map[string]any)
@@ -65,13 +65,13 @@ func (t Term) Renewed(l *unstructured.Unstructured, now time.Time) *unstructured
 	return renewed
 }
 
-// Holder returns the identity of the holder, "" if there is none.
+// Holder returns the identity of the holder, or "".
 func Holder(l *unstructured.Unstructured) string {
 	holder, _, _ := unstructured.NestedString(l.Object, "spec", "holderIdentity")
 	return holder
 }
 
-// Duration returns the time within which the holder has to renew, 0 if the Lease does not say.
+// Duration returns the time within which the holder has to renew, or 0 if the Lease has none.
 func Duration(l *unstructured.Unstructured) time.Duration {
 	seconds, _, _ := unstructured.NestedInt64(l.Object, "spec", "leaseDurationSeconds")
 	return time.Duration(seconds) * time.Second

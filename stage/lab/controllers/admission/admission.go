@@ -11,7 +11,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// Hooks returns hooks that [Admit] what is written to a cluster.
+// Hooks returns hooks that call [Admit] for each write to a cluster.
 func Hooks() memory.Hooks { return memory.Hooks{Name: "admission", Review: Admit} }
 
 // Admit does everything that this package does, and quotas. It is a Review of memory.Hooks.
@@ -24,7 +24,8 @@ func Admit(v *memory.Review) error {
 	return nil
 }
 
-// AdmitUnprotected is Admit without Protect, for a cluster where nobody removes the finalizers.
+// AdmitUnprotected is Admit without Protect, for a cluster without the controllers that remove the
+// finalizers of Protect.
 func AdmitUnprotected(v *memory.Review) error {
 	for _, admit := range []func(*memory.Review) error{DropFields, LimitRanges, NodePorts, quota.Admit} {
 		if err := admit(v); err != nil {

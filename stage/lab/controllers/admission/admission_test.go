@@ -67,7 +67,8 @@ func TestAServiceKeepsItsNodePort(t *testing.T) {
 	require.Equal(t, portOf(t, s), portOf(t, changed))
 }
 
-// TestARefusedWriteCountsNothing holds that a Pod that one quota refuses is not counted by another.
+// TestARefusedWriteCountsNothing checks that a Pod that one quota refuses is not counted by
+// another.
 func TestARefusedWriteCountsNothing(t *testing.T) {
 	c := memory.New(memory.Options{})
 	c.Extend(admission.Hooks())

@@ -13,13 +13,13 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// An asked is what a container, a Pod or a claim asks for.
+// An asked has the requests and limits of a container, a Pod or a claim.
 type asked struct {
 	kind             string // as in LimitRanges
 	requests, limits quota.Quantities
 }
 
-// outOfBounds returns in what a Pod or a claim is out of the bounds of one limit of a LimitRange.
+// outOfBounds returns where a Pod or a claim is out of the bounds of one limit of a LimitRange.
 func outOfBounds(v *memory.Review, limit map[string]any) (errs []error) {
 	spec := fields.Map(v.New.Object, "spec")
 	switch kind := fields.String(limit, "type"); {

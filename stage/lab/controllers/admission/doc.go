@@ -1,5 +1,5 @@
-// Package admission has what an API server does with objects as it takes them: plug-ins of
-// kube-apiserver that are on by default, and what its registries allocate.
+// Package admission does what an API server does with objects before it stores them: the plugins of
+// kube-apiserver that are on by default, and the allocations of its registries.
 //
 //	LimitRanges    defaults and bounds of what containers, Pods and claims ask for
 //	Protect        finalizers of claims and volumes, which package volumes takes away
@@ -12,21 +12,22 @@
 //	cluster := memory.New(memory.Options{})
 //	cluster.Extend(admission.Hooks())
 //
-// A simulation has it by simulation.Options.Hooks, a labtest.Lab always.
+// In a simulation, add it to simulation.Options.Hooks. A labtest.Lab always has it.
 //
 // # Determinism
 //
-// A port is allocated by the name of its Service, and the next one if that is taken; in Kubernetes
-// the first try is random. LimitRanges are applied in the order of their names, there in any order.
+// The port of a Service depends on the name of the Service; if that port is taken, it is the next
+// free one. In Kubernetes the first try is random. LimitRanges are applied in the order of their
+// names; Kubernetes applies them in any order.
 //
 // # Concurrency
 //
-// The functions are called with the cluster locked. They have no state.
+// The functions are called while the cluster is locked. They have no state.
 //
 // # Compatibility
 //
-// Defaults, ports and errors are those of Kubernetes 1.36; the recordings limits, nodeports,
-// protection and statefulset-unavailable in package stage/lab/controllers are compared. What differs:
+// Defaults, ports and errors are those of Kubernetes 1.36. Package stage/lab/controllers compares
+// them with the recordings limits, nodeports, protection and statefulset-unavailable. What differs:
 //
 //	Kubernetes does                       | this does                  | why
 //	--------------------------------------+----------------------------+------------------

@@ -23,8 +23,8 @@ var (
 	ranges = schema.GroupResource{Resource: "limitranges"}
 )
 
-// LimitRanges gives the containers of new Pods the requests and limits that the LimitRanges of the
-// namespace have as defaults, and refuses Pods and claims that are out of their bounds.
+// LimitRanges gives the containers of new Pods the default requests and limits of the LimitRanges
+// in the namespace. It refuses Pods and claims that are out of their bounds.
 func LimitRanges(v *memory.Review) error {
 	switch {
 	case v.Resource == ranges:
@@ -71,7 +71,7 @@ func completeRange(obj map[string]any) {
 	}
 }
 
-// merged returns all fields of some maps, of which later ones count.
+// merged returns a map with the fields of all maps. A later map overrides an earlier one.
 func merged(all ...map[string]any) map[string]any {
 	sum := map[string]any{}
 	for _, m := range all {
@@ -88,8 +88,8 @@ func setNonEmpty(m map[string]any, name string, value map[string]any) {
 
 const limitsAnnotation = "kubernetes.io/limit-ranger"
 
-// setDefaults gives the containers of a Pod what the LimitRanges have as defaults. A container that
-// has a limit and no request requests its limit, as API servers have it before.
+// setDefaults gives the containers of a Pod the defaults of the LimitRanges. A container that has a
+// limit and no request requests its limit, because API servers set this first.
 func setDefaults(pod map[string]any, found []*unstructured.Unstructured) {
 	spec := maps.Clone(fields.Map(pod, "spec"))
 	said := ""
@@ -117,8 +117,7 @@ func setDefaults(pod map[string]any, found []*unstructured.Unstructured) {
 	}
 }
 
-// withRequests returns copies of containers that request what they are limited to, unless they say
-// otherwise.
+// withRequests returns copies of containers that request their limits, unless they have a request.
 func withRequests(list []any) []any {
 	next := make([]any, len(list))
 	for i, v := range list {
@@ -147,7 +146,7 @@ func defaultsOf(r *unstructured.Unstructured) (requests, limits map[string]any) 
 	return requests, limits
 }
 
-// complete changes a container of its own, and says how.
+// complete sets the defaults of one container. It returns a text for each default that it set.
 func complete(container, requests, limits map[string]any, kind string) (said []string) {
 	resources := fields.Map(container, "resources")
 	for _, group := range []struct {

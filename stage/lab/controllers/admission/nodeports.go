@@ -17,8 +17,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// The default range of node ports. Ports that nobody asked for come from above the first 86, as
-// long as there are any.
+// The default range of node ports. A port that the server picks comes from above the first 86, as
+// long as one is free there.
 const (
 	firstPort, lastPort = 30000, 32767
 	firstDynamic        = firstPort + 86
@@ -26,8 +26,8 @@ const (
 
 var services = schema.GroupResource{Resource: "services"}
 
-// NodePorts allocates the node ports of Services of the types NodePort and LoadBalancer, and refuses
-// ports that another Service has or that are not in the range 30000–32767.
+// NodePorts allocates the node ports of Services of the types NodePort and LoadBalancer. It refuses
+// a port of another Service, and a port outside the range 30000–32767.
 func NodePorts(v *memory.Review) error {
 	if v.Resource != services {
 		return nil
@@ -63,7 +63,7 @@ func NodePorts(v *memory.Review) error {
 }
 
 // healthCheck allocates the port at which Nodes tell a load balancer whether they have Pods of the
-// Service, which one with the external traffic policy Local has.
+// Service. Services with the external traffic policy Local have such a port.
 func (a *allocation) healthCheck() error {
 	service := a.review.New.Object
 	if fields.String(service, "spec", "type") != "LoadBalancer" || fields.String(service, "spec", "externalTrafficPolicy") != "Local" {
@@ -106,8 +106,8 @@ func setPorts(v *memory.Review, ports []any) {
 	}
 }
 
-// withoutNodePorts takes away the ports that a Service had when it was of another type, and refuses
-// new ones.
+// withoutNodePorts removes the ports that a Service had when it was of another type, and refuses
+// new ports.
 func withoutNodePorts(v *memory.Review, ports []map[string]any) error {
 	var faults field.ErrorList
 	had := map[int64]bool{}
@@ -136,15 +136,15 @@ func withoutNodePorts(v *memory.Review, ports []map[string]any) error {
 	return nil
 }
 
-// An allocation is that of the ports of one Service.
+// An allocation is the allocation of the ports of one Service.
 type allocation struct {
 	review *memory.Review
 	own    map[int64]bool // ports of this Service
 	taken  map[int64]bool // ports of other Services; nil: not looked at yet
 }
 
-// recalled returns the ports, with the node ports that the stored Service has for ports of the same
-// name that do not say one.
+// recalled returns the ports. A port without a node port gets the node port of the stored port with
+// the same name.
 func (a *allocation) recalled(ports []map[string]any) []map[string]any {
 	if a.review.Old == nil || !hasNodePorts(a.review.Old.Object) {
 		return ports
@@ -166,7 +166,7 @@ func (a *allocation) recalled(ports []map[string]any) []map[string]any {
 	return next
 }
 
-// take takes a port that was asked for; 0 is none. The ports of a Service may have the same one.
+// take takes a requested port; 0 is no request. Ports of one Service may share a node port.
 func (a *allocation) take(path *field.Path, n int64) *field.Error {
 	switch {
 	case n == 0:
@@ -198,8 +198,8 @@ func (a *allocation) isTaken(n int64) bool {
 
 var errFull = errors.New("range is full")
 
-// any takes a free port: of the upper part of the range, from a place that depends on the name of
-// the Service on, or else of the lower part.
+// any takes a free port. It first looks in the upper part of the range, from a place that depends
+// on the name of the Service, and then in the lower part.
 func (a *allocation) any() (int64, error) {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(a.review.Name.String()))

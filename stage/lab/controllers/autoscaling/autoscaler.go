@@ -21,9 +21,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// HorizontalPodAutoscalers returns the controller that scales workloads by what they use.
+// HorizontalPodAutoscalers returns the controller that scales workloads by metrics.
 //
-// The controller has a state. Give each loop one of its own.
+// The controller keeps state. Create a separate controller for each loop.
 func HorizontalPodAutoscalers(o Options) reconcile.Controller {
 	o = o.withDefaults()
 	known := histories{}
@@ -39,18 +39,18 @@ func HorizontalPodAutoscalers(o Options) reconcile.Controller {
 	}
 }
 
-// A history is what is known of an autoscaler beside the cluster.
+// A history is what the controller remembers of an autoscaler. The cluster does not store it.
 type history struct {
-	next            time.Time // when to look at it
+	next            time.Time // time of the next look
 	selector        labels.Selector
 	recommendations []change
-	wanted          int64    // what the last look recommended
+	wanted          int64    // the recommendation of the last look
 	recommended     bool     // it recommended something
 	ups, downs      []change // for the policies of its behavior
 	idle            bool     // it is not looked at before something changes
 }
 
-// histories are those of all autoscalers, by name.
+// histories are the histories of all autoscalers, by name.
 type histories map[types.NamespacedName]*history
 
 // onChange forgets which Pods an autoscaler selects that is gone. The rest is forgotten when it
@@ -110,7 +110,7 @@ type autoscaler struct {
 	statuses   []any // of the metrics
 
 	wrote         bool // something changed
-	limitedByRate bool // of the behavior, so that time changes what is done
+	limitedByRate bool // of the behavior, so that time changes the result
 }
 
 func newAutoscaler(c control.Call, o Options, hpa *unstructured.Unstructured) *autoscaler {
@@ -121,8 +121,8 @@ func newAutoscaler(c control.Call, o Options, hpa *unstructured.Unstructured) *a
 	}
 }
 
-// act scales, and writes the status. Metrics that cannot be had are no error: the status and an
-// Event say so.
+// act scales, and writes the status. Metrics that are not available are not an error: the status
+// and an Event report it.
 func (a *autoscaler) act() (err error) {
 	a.scale, err = findScale(a.Call, a.hpa, a.options.Targets)
 	if err != nil {
@@ -144,7 +144,7 @@ func (a *autoscaler) act() (err error) {
 	return a.rescale(desired, reason)
 }
 
-// decide returns how many replicas there are to be, and why. An error has been recorded.
+// decide returns the wanted number of replicas, and the reason. It has already recorded the errors.
 func (a *autoscaler) decide() (desired int64, reason string, err error) {
 	now := a.scale.spec
 	switch {
@@ -215,7 +215,7 @@ func (a *autoscaler) counts(desired int64) control.Status {
 	return status
 }
 
-// writeStatus writes a status with the conditions; nil leaves the rest as it is.
+// writeStatus writes a status with the conditions; nil leaves the other fields unchanged.
 func (a *autoscaler) writeStatus(status control.Status) error {
 	if status == nil {
 		status = control.Status{"desiredReplicas": int64(0), "currentMetrics": nil}

@@ -47,8 +47,8 @@ func conditions(c *clustertest.Cluster) map[string]string {
 	return found
 }
 
-// TestAnAutoscalerFollowsAnnotations: 150 % of the requests against a target of 80 % double the
-// replicas at most each 15 s; when the Pods use less, they stay for 5 minutes.
+// TestAnAutoscalerFollowsAnnotations: with a use of 150 % of the requests and a target of 80 %, the
+// replicas double at most, every 15 s. When the Pods use less, the replicas stay for 5 minutes.
 func TestAnAutoscalerFollowsAnnotations(t *testing.T) {
 	c := clustertest.New(t, clustertest.Options{Nodes: 2})
 	start := c.Now()

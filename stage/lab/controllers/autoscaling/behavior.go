@@ -24,8 +24,8 @@ type policy struct {
 	period  time.Duration
 }
 
-// A behavior is spec.behavior. If the autoscaler has none, its rules are those of Kubernetes before
-// there was such a field.
+// A behavior is spec.behavior. Without it, the rules are those of Kubernetes before the field
+// existed.
 type behavior struct {
 	given    bool
 	up, down rule
@@ -71,7 +71,7 @@ type change struct {
 	at       time.Time
 }
 
-// replaceOld puts a change into the place of the last one that is old, or at the end.
+// replaceOld replaces the last old change with a new one, or appends the new one.
 func replaceOld(all []change, c change, isOld func(change) bool) []change {
 	for i := len(all) - 1; i >= 0; i-- {
 		if isOld(all[i]) {
@@ -82,7 +82,7 @@ func replaceOld(all []change, c change, isOld func(change) bool) []change {
 	return append(all, c)
 }
 
-// A limit says why fewer or more replicas are wanted than there may be.
+// A limit is the reason for which the metrics want fewer or more replicas than are allowed.
 type limit struct{ reason, message string }
 
 var (
@@ -96,7 +96,7 @@ var (
 	downStabilized   = limit{"ScaleDownStabilized", "recent recommendations were higher than current one, applying the highest recent recommendation"}
 )
 
-// normalize brings what the metrics ask for within what the autoscaler allows, and says so in its
+// normalize limits the wanted replicas to what the autoscaler allows, and reports this in its
 // conditions.
 func (a *autoscaler) normalize(wanted int64) int64 {
 	stable, why := a.stabilize(wanted)
@@ -115,8 +115,8 @@ func (a *autoscaler) normalize(wanted int64) int64 {
 	return desired
 }
 
-// stabilize returns the recommendation that holds, which is bounded by those of the windows of the
-// rules. Without a behavior only the highest counts.
+// stabilize returns the stabilized recommendation, which is bounded by the recommendations in the
+// windows of the rules. Without a behavior only the highest one counts.
 func (a *autoscaler) stabilize(wanted int64) (int64, limit) {
 	upSince, downSince := a.Now.Add(-a.behavior.up.stabilization), a.Now.Add(-a.behavior.down.stabilization)
 	lowest, highest := wanted, wanted
@@ -199,7 +199,7 @@ func (r rule) limit(a *autoscaler, sign int64) int64 {
 	return sign * most
 }
 
-// pick returns the smaller of two signed numbers for the policy Min, otherwise the larger one.
+// pick returns the smaller of two signed numbers for the policy Min, otherwise the larger number.
 func pick(selectPolicy string, a, b int64) int64 {
 	if selectPolicy == "Min" {
 		return min(a, b)
@@ -207,8 +207,8 @@ func pick(selectPolicy string, a, b int64) int64 {
 	return max(a, b)
 }
 
-// apply returns how many replicas a policy allows of those at the beginning of its period. Growth is
-// rounded up, because it would never begin otherwise.
+// apply returns how many of the replicas at the beginning of its period a policy allows. It rounds
+// growth up, because growth would never begin otherwise.
 func (p policy) apply(before, sign int64) int64 {
 	switch {
 	case !p.percent:

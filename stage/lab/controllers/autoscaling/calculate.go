@@ -44,8 +44,8 @@ func (u usage) ratio(of samples) (ratio float64, percent, mean int64, err error)
 	return float64(percent) / float64(u.target), percent, sum / n, nil
 }
 
-// missing is what a Pod without a metric is taken to use when the others use less than the target:
-// all that it requests, or the target.
+// missing is the assumed use of a Pod without a metric when the others use less than the target:
+// all of its request, or the target.
 func (u usage) missing(name string) int64 {
 	if u.requests == nil {
 		return u.target
@@ -53,11 +53,11 @@ func (u usage) missing(name string) int64 {
 	return u.requests[name] * max(100, u.target) / 100
 }
 
-// groups are the Pods by what is known of them.
+// groups are the Pods by their state.
 type groups struct {
 	ready   int64
 	unready []string
-	missing []string // those without a metric
+	missing []string // Pods without a metric
 }
 
 // group takes the metrics away of Pods that are unready, or ignored because they are ending.
@@ -83,7 +83,7 @@ func (a *autoscaler) group(of samples, name string) (g groups) {
 	return g
 }
 
-// isStarting reports whether the CPU that a Pod uses says nothing yet.
+// isStarting reports whether the CPU use of a Pod is not yet meaningful.
 func (a *autoscaler) isStarting(p pods.Pod, s sample) bool {
 	ready := p.Condition("Ready")
 	start, started := fields.Time(p.Object, "status", "startTime")
@@ -98,7 +98,7 @@ func (a *autoscaler) isStarting(p pods.Pod, s sample) bool {
 	return isFalse && start.Add(a.options.InitialReadiness).After(since)
 }
 
-// A proposal is how many replicas a metric asks for, and what its status says.
+// A proposal is the number of replicas for a metric, and the metric's status.
 type proposal struct {
 	replicas int64
 	name     string         // of the metric, in Events
@@ -196,7 +196,7 @@ func (a *autoscaler) replicasForShares(sum, target int64, t tolerance) (replicas
 
 func ceil(n float64) int64 { return int64(math.Ceil(min(n, math.MaxInt32))) }
 
-// sumRequests fills in what the Pods request of a resource, in thousandths.
+// sumRequests fills in the requests of the Pods for a resource, in thousandths.
 func (a *autoscaler) sumRequests(name string, requests map[string]int64) error {
 	for _, p := range a.pods {
 		request, err := podRequest(p, name, a.container)
@@ -208,8 +208,8 @@ func (a *autoscaler) sumRequests(name string, requests map[string]int64) error {
 	return nil
 }
 
-// podRequest returns what a Pod as a whole requests, or the sum of its containers and sidecars, or
-// one of them.
+// podRequest returns the request of a Pod as a whole, or the sum of its containers and sidecars, or
+// the request of one of them.
 func podRequest(p pods.Pod, name, container string) (sum int64, err error) {
 	if container == "" && len(fields.Map(p.Object, "spec", "resources", "requests")) > 0 {
 		n, ok := resources.OfPod(p.Unstructured)[name]
@@ -248,8 +248,8 @@ func mainContainers(p pods.Pod) []map[string]any {
 	return all
 }
 
-// containerRequest returns the request of a container, or its limit, which an API server makes the
-// request of one that has none.
+// containerRequest returns the request of a container. Without a request it returns the limit, as
+// an API server sets it.
 func containerRequest(c map[string]any, name string) (int64, error) {
 	for _, field := range []string{"requests", "limits"} {
 		if v, ok := fields.Map(c, "resources", field)[name]; ok {

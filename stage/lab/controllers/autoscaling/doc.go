@@ -1,10 +1,10 @@
-// Package autoscaling has the controller of HorizontalPodAutoscalers: it changes how many replicas a
-// workload has by what its Pods, or other things, use.
+// Package autoscaling has the controller of HorizontalPodAutoscalers. It changes the replicas of a
+// workload by the metrics of its Pods, or by other metrics.
 //
 // # Usage
 //
-// It is part of controllers.All. What it measures comes from annotations of Pods, see
-// [FromAnnotations], or from a function:
+// It is part of controllers.All. Its metrics come from annotations of Pods, see [FromAnnotations],
+// or from a function:
 //
 //	controllers.All(controllers.Options{Autoscaling: autoscaling.Options{
 //		Metrics: func(q autoscaling.Query) (values []autoscaling.Value, err error) {
@@ -16,23 +16,23 @@
 //		},
 //	}})
 //
-// It looks at each autoscaler 15 s after it was created, and then every 15 s. With annotations, looks
-// are left out that could find nothing new, so that a simulation settles; with a function it does
-// not, because that may depend on the time.
+// It looks at each autoscaler 15 s after its creation, and then every 15 s. With annotations, it
+// leaves out looks that could find nothing new, so that a simulation settles. With a function a
+// simulation does not settle, because the function can depend on the time.
 //
 // # Determinism
 //
-// It draws nothing at random. The same metrics at the same times give the same writes.
+// It draws no random number. The same metrics at the same times give the same writes.
 //
 // # Concurrency
 //
 // The functions are safe for concurrent use. The controller that [HorizontalPodAutoscalers] returns
-// has a state and belongs to one loop.
+// keeps state and belongs to one loop.
 //
 // # Compatibility
 //
 // Replicas, status, conditions and Events are those of kube-controller-manager 1.36:
-// stage/lab/internal/oracle plays random scenarios with both. What differs:
+// stage/lab/internal/oracle/autoscaling compares both in random scenarios. What differs:
 //
 //	Kubernetes does                            | this does                           | why
 //	-------------------------------------------+-------------------------------------+---------------

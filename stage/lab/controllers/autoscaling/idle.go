@@ -12,7 +12,8 @@ import (
 )
 
 // isIdle reports whether all further looks would find the same and write nothing until an object
-// changes: then they are left out, so that a cluster whose metrics are annotations can settle.
+// changes. Then these looks are left out, so that a cluster whose metrics are annotations can
+// settle.
 func (a *autoscaler) isIdle() bool {
 	if !a.options.fromObjects || a.wrote || a.limitedByRate {
 		return false
@@ -30,7 +31,8 @@ func (a *autoscaler) isIdle() bool {
 	return true
 }
 
-// wake goes on with the looks after some were left out. The last of them recommended what all did.
+// wake resumes the looks after some were left out. The last of them recommended the same as all of
+// them.
 func (h *history) wake(now time.Time, period time.Duration) {
 	h.idle = false
 	last := h.next.Add(-period)
@@ -45,8 +47,7 @@ func (h *history) wake(now time.Time, period time.Duration) {
 	h.next = last.Add(period)
 }
 
-// idleIn maps a change of a Pod or of what is scaled to the autoscalers of its namespace that are
-// idle.
+// idleIn maps a change of a Pod, or of a scaled object, to the idle autoscalers of its namespace.
 func (h histories) idleIn(_ *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
 	for name, known := range h {
 		if known.idle && name.Namespace == ch.Object().GetNamespace() {

@@ -12,38 +12,40 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 )
 
-// Metrics answers what the metrics APIs of a cluster answer. It must not change the objects that it
-// gets. An error, or no value at all, is said in the condition ScalingActive and in an Event.
+// Metrics returns the values that the metrics APIs of a cluster would return. It must not change
+// the objects that it gets. An error, or no value at all, is reported in the condition
+// ScalingActive and in an Event.
 type Metrics func(Query) ([]Value, error)
 
 // A Query asks for one metric of an autoscaler.
 type Query struct {
 	// Type is Resource, ContainerResource, Pods, Object or External.
 	Type string
-	// Name is that of the resource, such as cpu, or of the metric.
+	// Name is the name of the resource, such as cpu, or of the metric.
 	Name string
-	// Container is the container whose use is asked for, if the type is ContainerResource.
+	// Container is the name of the container to measure. It is set if the type is
+	// ContainerResource.
 	Container string
-	// Selector is that of the metric, if the type is Pods, Object or External. Not nil.
+	// Selector is the selector of the metric, if the type is Pods, Object or External. Not nil.
 	Selector labels.Selector
 	// Object is spec.metrics[*].object.describedObject, if the type is Object.
 	Object map[string]any
-	// Pods are those that the scaled object selects, by name. Those without a value are missing.
+	// Pods are the Pods that the scaled object selects, by name. A Pod without a value is missing.
 	Pods []*unstructured.Unstructured
-	// Autoscaler is who asks.
+	// Autoscaler is the autoscaler that needs the values.
 	Autoscaler *unstructured.Unstructured
 	// Now is the time.
 	Now time.Time
 }
 
-// A Value is that of one Pod or, if the type is Object or External, of something else.
+// A Value is the value of one Pod or, if the type is Object or External, of another object.
 type Value struct {
-	// Pod is the name of the Pod, "" if it is of none.
+	// Pod is the name of the Pod, or "" if the value is not of a Pod.
 	Pod string
-	// Quantity is what is used: cores, bytes, or what the metric counts.
+	// Quantity is the measured amount: cores, bytes, or the unit of the metric.
 	Quantity resource.Quantity
-	// Time is when it was measured, over the Window before. Default now, and none. While a Pod is
-	// starting, its use of CPU does not count until it has been ready for a window.
+	// Time is the time of the measurement, over the Window before it. Default: now, and no window.
+	// While a Pod is starting, its use of CPU does not count until it has been ready for a window.
 	Time   time.Time
 	Window time.Duration
 }
@@ -57,9 +59,9 @@ const AnnotationPrefix = "metrics.stagecraft-go.github.io/"
 //	metrics.stagecraft-go.github.io/requests_per_second: "12"
 //	app.container.metrics.stagecraft-go.github.io/cpu: 100m
 //
-// the last of which is that of the container app. A Pod that has none for the metric is missing.
-// Metrics of the types Object and External are annotations of the first form of the autoscaler
-// itself.
+// The last one is for the container app. A Pod without an annotation for the metric is missing.
+// Metrics of the types Object and External are annotations of the autoscaler itself, in the first
+// form.
 func FromAnnotations(q Query) (values []Value, err error) {
 	key := AnnotationPrefix + q.Name
 	of := q.Pods
@@ -126,7 +128,7 @@ func (a *autoscaler) askPods(q Query) (samples, error) {
 	return found, nil
 }
 
-// askSum returns a metric that is of no Pod, in thousandths. Of an external one all values count.
+// askSum returns a metric without Pods, in thousandths. All values of an external metric count.
 func (a *autoscaler) askSum(q Query) (sum int64, err error) {
 	values, err := a.ask(q)
 	for _, v := range values {

@@ -12,13 +12,13 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 )
 
-// defaultMetrics is spec.metrics of an autoscaler that has none.
+// defaultMetrics is spec.metrics of an autoscaler without metrics.
 var defaultMetrics = []map[string]any{{
 	"type": "Resource", "resource": map[string]any{"name": "cpu", "target": map[string]any{"type": "Utilization", "averageUtilization": int64(80)}},
 }}
 
-// computeMetrics returns how many replicas the metric asks for that wants most, and its name. If one
-// fails the replicas may only grow.
+// computeMetrics returns the number of replicas for the metric that wants most, and its name. If
+// one metric fails, the replicas may only grow.
 func (a *autoscaler) computeMetrics() (replicas int64, metric string, err error) {
 	if err := a.findPods(); err != nil {
 		return 0, "", a.failed(err)
@@ -53,7 +53,7 @@ func (a *autoscaler) computeMetrics() (replicas int64, metric string, err error)
 	return replicas, metric, nil
 }
 
-// failed records that there is no number of replicas.
+// failed records that no number of replicas could be computed.
 func (a *autoscaler) failed(err error) error {
 	a.warn("FailedComputeMetricsReplicas", err.Error())
 	return err
@@ -61,8 +61,8 @@ func (a *autoscaler) failed(err error) error {
 
 // A metricError says why a metric cannot be computed.
 type metricError struct {
-	error         // as the Event about all metrics has it
-	cause  error  // as the condition and its Event have it
+	error         // as in the Event about all metrics
+	cause  error  // as in the condition and its Event
 	reason string // of them
 }
 
@@ -89,7 +89,7 @@ func readMetric(m map[string]any) metricSpec {
 	return s
 }
 
-// compute returns what one metric asks for, and its status.
+// compute returns the replicas for one metric, and its status.
 func (a *autoscaler) compute(m map[string]any) (p proposal, status map[string]any, failed *metricError) {
 	s := readMetric(m)
 	var err, cause error
@@ -193,7 +193,8 @@ func (a *autoscaler) computePods(s metricSpec) (p proposal, err error) {
 	return proposal{replicas, "pods metric " + s.name, map[string]any{"averageValue": formatMilli(mean, false)}}, err
 }
 
-// computeObject returns, if it fails, also the error without what is wrapped around it for Events.
+// computeObject computes an Object metric. If it fails, it also returns the error without the text
+// that is added for Events.
 func (a *autoscaler) computeObject(s metricSpec) (p proposal, err, cause error) {
 	selector, err := metricSelector(s)
 	if err != nil {
@@ -261,7 +262,7 @@ func (a *autoscaler) askExternal(s metricSpec) (int64, error) {
 	return sum, nil
 }
 
-// metricSelector returns the selector of a metric, that of everything if it has none.
+// metricSelector returns the selector of a metric. A metric without one selects everything.
 func metricSelector(s metricSpec) (labels.Selector, error) {
 	m := fields.Map(s.source, "metric", "selector")
 	if m == nil {
@@ -287,7 +288,7 @@ func externalName(s metricSpec) string {
 	return fmt.Sprintf("external metric %s(%s)", s.name, printedSelector(s))
 }
 
-// milli reads a quantity in thousandths. It is false if there is none.
+// milli reads a quantity in thousandths. It returns false without a quantity.
 func milli(m map[string]any, field string) (int64, bool, error) {
 	v, ok := m[field]
 	if !ok || v == nil {

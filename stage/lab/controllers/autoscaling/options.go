@@ -9,10 +9,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
 )
 
-// Options of [HorizontalPodAutoscalers]. The zero value is the default, which is that of
+// Options of [HorizontalPodAutoscalers]. The zero value has the defaults of
 // kube-controller-manager.
 type Options struct {
-	// Metrics says what is used. Default [FromAnnotations].
+	// Metrics returns the values of metrics. Default [FromAnnotations].
 	Metrics Metrics
 	// Targets are kinds of custom resources that can be scaled.
 	Targets []Target
@@ -31,7 +31,7 @@ type Options struct {
 	// to have been ready before. Default 30s.
 	InitialReadiness time.Duration
 
-	fromObjects bool // metrics depend on nothing but objects
+	fromObjects bool // metrics depend only on objects
 }
 
 func (o Options) withDefaults() Options {

@@ -18,7 +18,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
-// A scale is what the subresource scale of an object says.
+// A scale is the content of the subresource scale of an object.
 type scale struct {
 	target       Target
 	object       *unstructured.Unstructured
@@ -26,7 +26,7 @@ type scale struct {
 	selector     string
 }
 
-// findScale returns the scale of what an autoscaler refers to.
+// findScale returns the scale of the object that an autoscaler refers to.
 func findScale(c control.Call, hpa *unstructured.Unstructured, targets []Target) (scale, error) {
 	ref := fields.Map(hpa.Object, "spec", "scaleTargetRef")
 	gv, err := schema.ParseGroupVersion(fields.String(ref, "apiVersion"))
@@ -80,7 +80,7 @@ func selectorOf(obj *unstructured.Unstructured) (labels.Selector, error) {
 	return readSelector(m)
 }
 
-// readSelector reads a metav1.LabelSelector. One that is missing matches nothing.
+// readSelector reads a metav1.LabelSelector. A missing selector matches nothing.
 func readSelector(m map[string]any) (labels.Selector, error) {
 	if m == nil {
 		return labels.Nothing(), nil

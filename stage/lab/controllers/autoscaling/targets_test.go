@@ -24,15 +24,15 @@ import (
 
 var trainKind = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Train"}
 
-// A train is what an autoscaler of a custom resource has done.
+// A train is the result of an autoscaler of a custom resource.
 type train struct {
 	wagons     any
 	conditions map[string]string
 	events     []string // warnings
 }
 
-// autoscaledTrain plays a minute of an autoscaler of a custom resource whose Pods use twice what
-// they should. A function may refuse what is written.
+// autoscaledTrain plays a minute of an autoscaler of a custom resource whose Pods use twice their
+// target. A function can refuse writes.
 func autoscaledTrain(t *testing.T, selector string, refuse func(*memory.Review) error) (found train) {
 	double := func(q autoscaling.Query) (values []autoscaling.Value, err error) {
 		for _, pod := range q.Pods {
@@ -93,8 +93,8 @@ func TestACustomResourceIsScaled(t *testing.T) {
 	require.Empty(t, found.events)
 }
 
-// TestSelectorsThatCannotBeUsed: without a selector, or with one that cannot be read, nothing is
-// scaled, with the reason and the Event of kube-controller-manager.
+// TestSelectorsThatCannotBeUsed: without a selector, or with a faulty one, the autoscaler scales
+// nothing. It gives the reason and the Event of kube-controller-manager.
 func TestSelectorsThatCannotBeUsed(t *testing.T) {
 	_, unreadable := labels.Parse("train in")
 	for selector, event := range map[string]string{
@@ -110,8 +110,8 @@ func TestSelectorsThatCannotBeUsed(t *testing.T) {
 
 var errRefused = errors.New("refused by a webhook")
 
-// TestWritesThatAreRefused: that of the scale is in the status and an Event, that of the status in an
-// Event.
+// TestWritesThatAreRefused: a refused write of the scale is in the status and an Event, a refused
+// write of the status in an Event.
 func TestWritesThatAreRefused(t *testing.T) {
 	found := autoscaledTrain(t, "train=t", func(v *memory.Review) error {
 		if v.Resource.Resource == "trains" && v.Old != nil {

@@ -26,7 +26,7 @@ import (
 // CronJobs returns the controller that creates Jobs by a schedule. A CronJob whose schedule or time
 // zone cannot be read is left alone.
 //
-// The controller has a state. Give each loop one of its own.
+// The controller keeps state. Create a separate controller for each loop.
 func CronJobs() reconcile.Controller {
 	t := cronTimes{}
 	return reconcile.Controller{
@@ -42,12 +42,13 @@ const cronName = "cronjob" // of the controller
 // cronDelay is how long after the time of a schedule a CronJob is looked at, for clocks that differ.
 const cronDelay = 100 * time.Millisecond
 
-// cronTimes are when CronJobs are to be looked at, by name. One whose schedule changes is not
-// looked at before the next time of the new schedule or, if that is sooner, of the old one.
+// cronTimes are the times of the next look at each CronJob, by name. After a change of the
+// schedule, the next look is at the next time of the new schedule or, if that is sooner, of the old
+// one.
 type cronTimes map[types.NamespacedName]*cronTime
 
 type cronTime struct {
-	due         time.Time // zero if it is to be looked at when something happens only
+	due         time.Time // zero: look only when something happens
 	rescheduled bool
 }
 
@@ -83,7 +84,7 @@ type cronRun struct {
 	time               *cronTime
 	owner              *unstructured.Unstructured
 	jobs               []*unstructured.Unstructured
-	deleted            map[types.UID]bool // those of jobs that were deleted now
+	deleted            map[types.UID]bool // of Jobs that were deleted now
 	active             []any              // references to the Jobs that run
 	lastScheduleTime   string
 	lastSuccessfulTime string
@@ -101,8 +102,8 @@ func reconcileCronJob(c control.Call, cj *unstructured.Unstructured, t cronTimes
 	return reconcile.Result{After: after}, errors.Join(cmp.Or(err, failed), r.WriteStatus(cj, r.status()))
 }
 
-// updateActive finds out which Jobs run, in the order in which they were started, and when one last
-// succeeded.
+// updateActive finds the running Jobs, in the order of their starts, and the time of the last
+// success.
 func (r *cronRun) updateActive() {
 	running := map[string]*unstructured.Unstructured{}
 	for _, job := range r.jobs {
@@ -150,7 +151,7 @@ func reference(obj *unstructured.Unstructured) map[string]any {
 	}
 }
 
-// act starts a Job if one is due, and returns after which time the next one is.
+// act starts a Job if one is due, and returns the time until the next one.
 func (r *cronRun) act() (time.Duration, error) {
 	if fields.IsTerminating(r.owner) {
 		return 0, nil
@@ -197,8 +198,8 @@ func (r *cronRun) note(reason, format string, args ...any) {
 	r.Record(r.owner, "Normal", reason, fmt.Sprintf(format, args...))
 }
 
-// next returns when to look again: a little after the next time of a schedule, zero if there is
-// none.
+// next returns when to look again: a little after the next time of a schedule, or zero without a
+// next time.
 func (r *cronRun) next(s cron.Schedule) time.Time {
 	from := r.Now
 	if m, err := missedSince(s, r.lastOrCreated(), r.Now); err == nil && !m.latest.IsZero() {
@@ -212,7 +213,7 @@ func (r *cronRun) next(s cron.Schedule) time.Time {
 	return time.Time{}
 }
 
-// wait returns the time until then, or until what is due before.
+// wait returns the time until then, or until earlier work is due.
 func (r *cronRun) wait(at time.Time) time.Duration {
 	if at.IsZero() {
 		return 0
@@ -241,7 +242,7 @@ func (r *cronRun) since() time.Time {
 	return since
 }
 
-// isDue reports whether a Job is to be started for a time of the schedule.
+// isDue reports whether the controller must start a Job for a time of the schedule.
 func (r *cronRun) isDue(at time.Time) bool {
 	if at.IsZero() {
 		return false
@@ -287,9 +288,10 @@ func (r *cronRun) startJob(at time.Time, zone *time.Location) error {
 	created, err := r.Create(job)
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		// As kube-controller-manager 1.36 has it, which then looks for the Job in no namespace: of two
-		// schedules in the same minute, which give the Job the same name, the second one fails and is
-		// tried again, with growing pauses, until another minute's is due.
+		// This is like kube-controller-manager 1.36, which then looks for the Job in no namespace.
+		// Two times of a schedule in the same minute give the Job the same name. So the second
+		// start fails and is tried again, with growing pauses, until the start of another minute is
+		// due.
 		return apierrors.NewNotFound(schema.GroupResource{Group: "batch", Resource: "jobs"}, job.GetName())
 	case err != nil:
 		r.warn("FailedCreate", "Error creating job: %v", err)

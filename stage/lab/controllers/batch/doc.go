@@ -1,9 +1,9 @@
-// Package batch has the controllers of Jobs and CronJobs, as those of kube-controller-manager.
+// Package batch has the controllers of Jobs and CronJobs, like those in kube-controller-manager.
 //
 // # Usage
 //
-// The controllers are values for a loop of package stage/reconcile, and part of controllers.All.
-// CronJobs need the controller of Jobs beside their own.
+// The controllers are values for a loop of package stage/reconcile, and part of controllers.All. A
+// CronJob needs the controller of Jobs in addition to its own.
 //
 // # Determinism
 //

@@ -30,7 +30,7 @@ func (s indexes) String() string {
 	return strings.Join(parts, ",")
 }
 
-// parseIndexes reads what String prints. It leaves out indexes from a limit on and parts that it
+// parseIndexes reads the output of String. It leaves out indexes from a limit on, and parts that it
 // cannot read.
 func parseIndexes(text string, limit int64) (s indexes) {
 	for _, part := range strings.Split(text, ",") {
@@ -59,7 +59,7 @@ func (s indexes) with(more []int64) indexes {
 	return s.merged()
 }
 
-// merged brings spans into order and joins those that overlap or touch.
+// merged brings spans into order and joins spans that overlap or touch.
 func (s indexes) merged() (joined indexes) {
 	slices.SortFunc(s, func(a, b span) int { return cmp.Compare(a.first, b.first) })
 	for _, p := range s {
@@ -72,7 +72,7 @@ func (s indexes) merged() (joined indexes) {
 	return joined
 }
 
-// spanOf returns the span that contains an index. It is false if none does.
+// spanOf returns the span that contains an index. It returns false without such a span.
 func (s indexes) spanOf(i int64) (span, bool) {
 	at, _ := slices.BinarySearchFunc(s, i, func(p span, i int64) int { return cmp.Compare(p.last, i) })
 	if at == len(s) || s[at].first > i {

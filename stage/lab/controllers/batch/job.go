@@ -24,10 +24,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// Jobs returns the controller that runs Pods until enough of them have succeeded. It needs
-// [OrphanedPods] beside it where Jobs are deleted, and [FinishedJobs] where they have a time to live.
+// Jobs returns the controller that runs Pods until enough of them have succeeded. Run
+// [OrphanedPods] with it if Jobs are deleted, and [FinishedJobs] if Jobs have a time to live.
 //
-// The controller has a state. Give each loop one of its own.
+// The controller keeps state. Create a separate controller for each loop.
 func Jobs() reconcile.Controller {
 	b := backoffs{}
 	return reconcile.Controller{
@@ -64,7 +64,7 @@ func jobLabels(job *unstructured.Unstructured) map[string]any {
 	}
 }
 
-// A jobSpec is what a Job asks for, with the defaults of the API server.
+// A jobSpec is the spec of a Job, with the defaults of the API server.
 type jobSpec struct {
 	parallelism, completions   int64 // completions is -1 if any success will do
 	backoffLimit, indexBackoff int64 // indexBackoff is -1 if failures are not counted by index
@@ -113,8 +113,8 @@ type jobRun struct {
 	active []pods.Pod
 
 	jobStatus
-	succeeded, failed int64                // Pods, including those that the status does not count yet
-	ending            conditions.Condition // why the Job ends, nil if it goes on; its type is SuccessCriteriaMet, FailureTarget or Failed
+	succeeded, failed int64                // Pods, including Pods that the status does not count yet
+	ending            conditions.Condition // why the Job ends, nil if it continues; its type is SuccessCriteriaMet, FailureTarget or Failed
 	requeueAfter      time.Duration
 	backoffs          backoffs
 	backoff           backoff // with the Pods that have ended now
@@ -161,7 +161,7 @@ func checkJob(job *unstructured.Unstructured) error {
 	return selectors.ValidateLabels(jobSelector(job), labels)
 }
 
-// finishedCondition returns the condition of a Job that is finished, nil if it goes on.
+// finishedCondition returns the condition of a Job that is finished, nil if it continues.
 func finishedCondition(l conditions.List) conditions.Condition {
 	for _, kind := range []string{"Complete", "Failed"} {
 		if c := l.Find(kind); c.IsTrue() {
@@ -171,7 +171,7 @@ func finishedCondition(l conditions.List) conditions.Condition {
 	return nil
 }
 
-// countTerminal counts the Pods that are terminal, including those that the status does not count
+// countTerminal counts the Pods that are terminal, including Pods that the status does not count
 // yet.
 func (r *jobRun) countTerminal() {
 	r.succeeded, r.failed = r.jobStatus.succeeded, r.jobStatus.failed
@@ -280,8 +280,8 @@ func (r *jobRun) pastDeadline() bool {
 	return left <= 0
 }
 
-// act creates and deletes Pods, unless the Job is being deleted: then it may only complete. An error
-// keeps it from nothing else.
+// act creates and deletes Pods, unless the Job is being deleted; then the Job can only complete.
+// After an error, act still does the other work.
 func (r *jobRun) act() (failed error) {
 	if r.ending != nil {
 		return r.deleteActive()
@@ -335,8 +335,8 @@ func (r *jobRun) setSuspended() {
 	r.start = r.Timestamp()
 }
 
-// removeFinalizer removes the tracking finalizer of a Pod, whatever else has happened to it. A Pod that
-// is gone is no error.
+// removeFinalizer removes the tracking finalizer of a Pod, even if the Pod has changed otherwise. A
+// missing Pod is not an error.
 func removeFinalizer(c control.Call, p pods.Pod) error {
 	obj := c.Cache.Get(kinds.Pod, control.NameOf(p.Unstructured))
 	if obj == nil || obj.GetUID() != p.GetUID() || !isTracked(pods.Of(obj)) {

@@ -8,15 +8,15 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/pods"
 )
 
-// A backoff is how many Pods of a Job have failed since the last one that succeeded, and when the
-// last one failed.
+// A backoff is the number of Pods of a Job that have failed since the last success, and the time of
+// the last failure.
 type backoff struct {
 	job      types.UID
 	failures int
 	last     time.Time
 }
 
-// backoffs are those of Jobs. The Pods that they count may be gone.
+// backoffs are the backoffs of Jobs. The Pods that they count can be gone.
 type backoffs map[types.NamespacedName]backoff
 
 // of returns the backoff of a Job.
@@ -51,5 +51,5 @@ func (b backoff) after(succeeded, failed []pods.Pod) backoff {
 	return b
 }
 
-// left returns after which time a Pod may be replaced: longer after each failure.
+// left returns the time until a Pod can be replaced. It is longer after each failure.
 func (b backoff) left(now time.Time) time.Duration { return backoffLeft(b.failures, b.last, now) }

@@ -31,7 +31,8 @@ func deleteAfterTTL(c control.Call, job *unstructured.Unstructured) (reconcile.R
 }
 
 // OrphanedPods returns the controller that removes the finalizer of [Jobs] from Pods that no Job
-// counts any more, so that they can go: their Job is gone, or finished, or does not own them.
+// counts, so that they can be deleted. The Job of such a Pod is gone, or is finished, or does not
+// own the Pod.
 func OrphanedPods() reconcile.Controller {
 	return reconcile.Controller{
 		Name: "job-orphans", For: kinds.Pod,

@@ -11,7 +11,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/pods"
 )
 
-// indexOf returns the completion index of a Pod, -1 if it has none.
+// indexOf returns the completion index of a Pod, or -1.
 func indexOf(p pods.Pod) int64 {
 	n, err := strconv.ParseInt(fields.Annotation(p.Unstructured, indexKey), 10, 64)
 	if err != nil {
@@ -20,8 +20,8 @@ func indexOf(p pods.Pod) int64 {
 	return n
 }
 
-// countIndexes adds the indexes of the Pods that succeeded or failed to those in the status. A Pod
-// without the finalizer was counted before.
+// countIndexes adds the indexes of the Pods that succeeded or failed to the indexes in the status.
+// A Pod without the finalizer was counted before.
 func (r *jobRun) countIndexes() {
 	var succeeded, failed []int64
 	for _, p := range r.pods {
@@ -41,14 +41,15 @@ func (r *jobRun) countIndexes() {
 	r.findLastFailed()
 }
 
-// failuresBefore returns what an annotation says of the Pods of its index that failed before a Pod.
+// failuresBefore returns the number of earlier failures of the Pods of an index, from the
+// annotation of a Pod.
 func failuresBefore(p pods.Pod, annotation string) int64 {
 	n, _ := strconv.ParseInt(fields.Annotation(p.Unstructured, annotation), 10, 64)
 	return n
 }
 
-// findLastFailed finds the Pods that failed last of each index that is to be tried again. They keep
-// their finalizer, because they say how often the index has failed, until they are replaced.
+// findLastFailed finds the last failed Pod of each index that the Job must try again. This Pod
+// keeps its finalizer until it is replaced, because it records how often the index has failed.
 func (r *jobRun) findLastFailed() {
 	r.lastFailed = map[int64]pods.Pod{}
 	active := map[int64]bool{}
@@ -73,8 +74,8 @@ func (r *jobRun) isLastFailed(p pods.Pod) bool {
 	return ok && last.GetUID() == p.GetUID()
 }
 
-// indexBackoff returns after which time the Pod of an index may be replaced, if each index has a
-// backoff of its own.
+// indexBackoff returns the time after which the Pod of an index can be replaced, if each index has
+// its own backoff.
 func (r *jobRun) indexBackoff(index int64) time.Duration {
 	last, ok := r.lastFailed[index]
 	if !ok {
@@ -104,8 +105,8 @@ func (r *jobRun) countFailures(annotations map[string]any, index int64) {
 	}
 }
 
-// pendingIndexes returns, of the first n indexes that have neither succeeded nor failed for good and
-// have no active Pod, those that may be tried now.
+// pendingIndexes looks at the first n indexes. It returns the indexes without an active Pod that
+// have neither succeeded nor failed for good, and that may be tried now.
 func (r *jobRun) pendingIndexes(n int) (pending []int64) {
 	busy := map[int64]bool{}
 	for _, p := range r.pods {
@@ -132,8 +133,8 @@ func (r *jobRun) pendingIndexes(n int) (pending []int64) {
 	return pending
 }
 
-// ended returns the span of indexes around one that have succeeded, or have failed for good. It is
-// false if this index has done neither.
+// ended returns the span of indexes around one that have succeeded, or have failed for good. It
+// returns false if this index has done neither.
 func (r *jobRun) ended(index int64) (span, bool) {
 	if s, found := r.succeededIndexes.spanOf(index); found {
 		return s, true
@@ -141,7 +142,7 @@ func (r *jobRun) ended(index int64) (span, bool) {
 	return r.failedIndexes.spanOf(index)
 }
 
-// byIndexes returns how a Job ends that counts failures by index, nil if it goes on.
+// byIndexes returns how a Job ends that counts failures by index, or nil if it continues.
 func (r *jobRun) byIndexes() conditions.Condition {
 	lost := r.failedIndexes.count()
 	switch {
@@ -154,7 +155,8 @@ func (r *jobRun) byIndexes() conditions.Condition {
 	return nil
 }
 
-// bySuccessPolicy returns how a Job ends of which enough indexes have succeeded, nil if it goes on.
+// bySuccessPolicy returns how a Job ends when its success policy is met, or nil if the Job
+// continues.
 func (r *jobRun) bySuccessPolicy() conditions.Condition {
 	if !r.spec.indexed || len(r.succeededIndexes) == 0 {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/pods"
 )
 
-// manage brings the number of active Pods to what the Job asks for.
+// manage changes the number of active Pods to the number that the Job asks for.
 func (r *jobRun) manage() error {
 	want := r.wantActive()
 	if n := int64(len(r.active)) - want; n > 0 || r.duplicates() > 0 {
@@ -25,7 +25,7 @@ func (r *jobRun) manage() error {
 	if want <= int64(len(r.active)) {
 		return nil
 	}
-	if wait := r.backoff.left(r.Now); wait > 0 && r.spec.indexBackoff < 0 { // else each index has one of its own
+	if wait := r.backoff.left(r.Now); wait > 0 && r.spec.indexBackoff < 0 { // else each index has one separately
 		r.requeueAfter = control.Sooner(r.requeueAfter, wait)
 		return nil
 	}
@@ -39,12 +39,12 @@ func (r *jobRun) wantActive() int64 {
 	case r.spec.completions >= 0:
 		return max(0, min(r.spec.parallelism, r.spec.completions-r.succeeded))
 	case r.succeeded > 0:
-		return int64(len(r.active)) // no more Pods are created; those that run may end
+		return int64(len(r.active)) // no more Pods are created; Pods that run may end
 	}
 	return r.spec.parallelism
 }
 
-// deletePods deletes n Pods, and those with a wrong index. They do not count as failed.
+// deletePods deletes n Pods, and the Pods with a wrong index. They do not count as failed.
 func (r *jobRun) deletePods(n int) error {
 	gone, left := r.splitDuplicates()
 	if n > len(gone) {
@@ -71,8 +71,8 @@ func (r *jobRun) duplicates() int {
 	return len(gone)
 }
 
-// splitDuplicates finds the Pods of an indexed Job whose index is out of range, or that of another
-// Pod.
+// splitDuplicates finds the Pods of an indexed Job whose index is out of range, or is the index of
+// another Pod.
 func (r *jobRun) splitDuplicates() (gone, left []pods.Pod) {
 	if !r.spec.indexed {
 		return nil, r.active
@@ -90,8 +90,8 @@ func (r *jobRun) splitDuplicates() (gone, left []pods.Pod) {
 	return gone, left
 }
 
-// backoffLeft returns what is left of the backoff after a number of failures, of which the last one
-// is given.
+// backoffLeft returns what is left of the backoff. It takes the number of failures and the last
+// failure.
 func backoffLeft(failures int, last, now time.Time) time.Duration {
 	if failures == 0 {
 		return 0

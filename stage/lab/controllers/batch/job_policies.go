@@ -10,7 +10,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
-// byFailurePolicy returns how a Job ends because of how a Pod failed, nil if it goes on.
+// byFailurePolicy returns how a Job ends because of a failed Pod, or nil if it continues.
 func (r *jobRun) byFailurePolicy() conditions.Condition {
 	for _, p := range r.pods {
 		if !r.hasFailed(p) {
@@ -30,7 +30,7 @@ func (r *jobRun) isIgnored(p pods.Pod) bool {
 }
 
 // matchFailurePolicy returns the action of the first rule of the failure policy that matches a
-// failed Pod, "" if none does.
+// failed Pod, or "".
 func (r *jobRun) matchFailurePolicy(p pods.Pod) (action, message string) {
 	for i, rule := range r.spec.failurePolicy {
 		action = fields.String(rule, "action")

@@ -20,8 +20,8 @@ type jobStatus struct {
 	conditions                      conditions.List
 	succeeded, failed               int64
 	uncounted                       uncounted
-	succeededIndexes, failedIndexes indexes            // those that have succeeded, and those that have failed for good
-	lastFailed                      map[int64]pods.Pod // of the indexes that are to be tried again
+	succeededIndexes, failedIndexes indexes            // Pods that have succeeded, and Pods that have failed for good
+	lastFailed                      map[int64]pods.Pod // of the indexes that the Job must try again
 	terminating                     int64              // Pods that are being deleted and not terminal
 }
 
@@ -155,8 +155,8 @@ func (r *jobRun) flushUncounted() {
 	flush(&r.uncounted.failed, &r.jobStatus.failed)
 }
 
-// addUncounted adds the uids of the terminal Pods that still have the finalizer to the uncounted
-// ones, and returns these Pods. When a Job fails, all of its Pods count as failed.
+// addUncounted adds the uids of terminal Pods that still have the finalizer to the uncounted uids,
+// and returns these Pods. When a Job fails, all of its Pods count as failed.
 func (r *jobRun) addUncounted() (ended []pods.Pod) {
 	failing := r.ending != nil && r.ending.Field("type") != "SuccessCriteriaMet"
 	for _, p := range r.pods {

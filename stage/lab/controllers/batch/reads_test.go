@@ -7,5 +7,5 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/reads"
 )
 
-// TestMain compares what the tests read with the table of package features.
+// TestMain compares the fields that the tests read with the table of package features.
 func TestMain(m *testing.M) { os.Exit(reads.Main(m)) }

@@ -13,9 +13,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/schedules"
 )
 
-// readSchedule parses the schedule of a CronJob. The default time zone is that of
-// kube-controller-manager, which is UTC here. A time that the clocks skip is left out that day; a time
-// that they show twice occurs twice.
+// readSchedule parses the schedule of a CronJob. The default time zone is the zone of
+// kube-controller-manager, which is UTC here. A time that the clocks skip does not occur that day;
+// a time that they show twice occurs twice.
 func readSchedule(cj *unstructured.Unstructured) (cron.Schedule, error) {
 	text := fields.String(cj.Object, "spec", "schedule")
 	if zone := fields.String(cj.Object, "spec", "timeZone"); zone != "" && !strings.Contains(text, "TZ") {
@@ -29,13 +29,13 @@ func zoneOf(cj *unstructured.Unstructured) (*time.Location, error) {
 	return time.LoadLocation(cmp.Or(fields.String(cj.Object, "spec", "timeZone"), "UTC"))
 }
 
-// manyMissed is how many times may be missed before it is worth a warning.
+// manyMissed is the number of missed times from which a warning is recorded.
 const manyMissed = 100
 
-// A missedStart is what a CronJob has not been run for.
+// A missedStart is a time at which a CronJob did not run.
 type missedStart struct {
 	earliest time.Time // after which times count
-	latest   time.Time // the last time that has passed, zero if there is none
+	latest   time.Time // the last time that has passed; zero without one
 	count    int64     // about how many have passed
 }
 

@@ -23,7 +23,7 @@ import (
 func Budgets() reconcile.Controller {
 	nothing := func(*reconcile.Cache, reconcile.Change) []types.NamespacedName { return nil }
 	return reconcile.Controller{
-		Name: "disruption", Component: "controllermanager", For: kinds.PodDisruptionBudget, // its own writes too: they count its Events
+		Name: "disruption", Component: "controllermanager", For: kinds.PodDisruptionBudget, // including its own writes: they count its Events
 		Watches: []reconcile.Watch{
 			{Kind: kinds.Pod, Map: budgetsOfPod},
 			{Kind: kinds.ReplicaSet, Map: nothing}, // the others are read only, as in Kubernetes
@@ -47,8 +47,8 @@ func budgetsOfPod(c *reconcile.Cache, ch reconcile.Change) (names []types.Namesp
 	return names
 }
 
-// selectorOf returns the selector of a budget. An empty one selects all Pods of the namespace, none
-// selects no Pod.
+// selectorOf returns the selector of a budget. An empty selector selects all Pods of the namespace;
+// a missing one selects no Pod.
 func selectorOf(budget *unstructured.Unstructured) (labels.Selector, error) {
 	m := fields.Map(budget.Object, "spec", "selector")
 	if m == nil {
@@ -95,7 +95,7 @@ func statusOf(c control.Call, budget *unstructured.Unstructured) (control.Status
 	return newStatus(c, budget, counts{expected, desired, healthy, disrupted}), after, nil
 }
 
-// counts are what a budget is about.
+// counts are the Pod counts of a budget.
 type counts struct {
 	expected, desired, healthy int64
 	disrupted                  map[string]any // times by the names of Pods

@@ -1,4 +1,4 @@
-// Package disruption has the controllers that say how many Pods may be evicted.
+// Package disruption has the controllers that decide how many Pods may be evicted.
 //
 //	Budgets       writes the status of PodDisruptionBudgets
 //	StalePods     takes back DisruptionTarget of Pods that nobody deleted
@@ -6,13 +6,13 @@
 // # Terminology
 //
 // A budget is a PodDisruptionBudget. It expects as many Pods as the controllers of its Pods ask
-// for; if its minAvailable is a number, it expects the Pods that there are. Percentages of that are
-// rounded up. A Pod is healthy if it is ready, neither being deleted nor about to be.
+// for. If its minAvailable is a number, it expects the existing Pods. Percentages are rounded up. A
+// Pod is healthy if it is ready, is not being deleted, and is not about to be deleted.
 //
 // # Usage
 //
-// controllers.All has both. A Pod is evicted with [memory.Cluster.Evict], with the subresource
-// eviction of the fakes in stage/lab/fakes, or with labtest.Lab.Evict and Drain.
+// controllers.All has both. To evict a Pod, use [memory.Cluster.Evict], the subresource eviction of
+// the fakes in stage/lab/fakes, or Evict and Drain of a labtest.Lab.
 //
 // # Determinism
 //
@@ -24,8 +24,8 @@
 //
 // # Compatibility
 //
-// Recordings of Kubernetes 1.36 are compared in package stage/lab/controllers (eviction, budget), and its
-// controller plays random scenarios in stage/lab/internal/oracle/policies. What differs:
+// Package stage/lab/controllers compares recordings of Kubernetes 1.36 (eviction, budget).
+// stage/lab/internal/oracle/policies compares random scenarios with its controller. What differs:
 //
 //	Kubernetes does                        | these do                       | why
 //	---------------------------------------+--------------------------------+-------------------------

@@ -44,7 +44,7 @@ func wanted(c control.Call, budget *unstructured.Unstructured, selected []pods.P
 }
 
 // expectedScale returns the sum of the replicas that the controllers of Pods ask for. Pods without
-// a controller count nothing.
+// a controller do not count.
 func expectedScale(c control.Call, budget *unstructured.Unstructured, selected []pods.Pod) (sum int64, err error) {
 	scales, unmanaged := map[types.UID]int64{}, 0
 	for _, p := range selected {
@@ -69,7 +69,7 @@ func expectedScale(c control.Call, budget *unstructured.Unstructured, selected [
 }
 
 func unmanagedText(budget *unstructured.Unstructured) string {
-	var selector *metav1.LabelSelector // whose text is that of a Go value
+	var selector *metav1.LabelSelector // whose text is the text of a Go value
 	if m := fields.Map(budget.Object, "spec", "selector"); m != nil {
 		selector = &metav1.LabelSelector{}
 		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(m, selector) // it was read before

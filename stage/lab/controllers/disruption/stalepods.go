@@ -26,8 +26,8 @@ func StalePods() reconcile.Controller {
 	}
 }
 
-// isTarget reports whether a Pod that lives on is said to be disrupted, by another one than its
-// kubelet.
+// isTarget reports whether a running Pod has the condition DisruptionTarget, set by another program
+// than its kubelet.
 func isTarget(p pods.Pod) bool {
 	if !p.IsActive() {
 		return false

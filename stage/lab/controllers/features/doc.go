@@ -1,10 +1,10 @@
 // Package features says which fields of built-in kinds the controllers, the scheduler and the
-// cluster in memory heed, and reports the use of those that they do not.
+// cluster in memory use. It reports objects that use any other field.
 //
 // # Terminology
 //
-// A [Row] is about a field of a kind, with all below it, or about a kind as a whole. Its [State]
-// says what is done with it. A [Use] is a row that an object has met.
+// A [Row] is about a field of a kind and all fields below it, or about a kind as a whole. Its
+// [State] says whether the field has its effect here. A [Use] is a row that an object uses.
 //
 // # Usage
 //
@@ -17,12 +17,13 @@
 //
 // # The table
 //
-// FEATURES.md in the root of the repository is written from [Kinds]. A test of stage/lab/internal/oracle
-// walks the Go types of Kubernetes and fails for a field that no row is about, so that a new field
-// cannot be forgotten; another one holds that the tests that rows name exist.
+// stage/lab/FEATURES.md is generated from [Kinds]. A test in stage/lab/internal/oracle walks the Go
+// types of Kubernetes and fails for a field without a row. The tests of controllers compare the
+// table with the fields that the controllers read. A field that is read must be Modelled or have a
+// reader in [Row.Also]. The field of a row with a test in their package must be read.
 //
-// What only Nodes read ([OnNodes]) is neither modelled nor reported: containers do not run here.
-// Package kubelet does some of it, which is Modelled.
+// Fields that only Nodes act on ([OnNodes]) are neither modelled nor reported, because containers
+// do not run here. Package kubelet uses some of them; these are Modelled.
 //
 // # Concurrency
 //

@@ -6,18 +6,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// A State says what is done with a field.
+// A State says whether a field has its effect here.
 type State int
 
 // The states.
 const (
-	// Modelled: it has the effect that it has in Kubernetes.
+	// Modelled: the field has the effect that it has in Kubernetes.
 	Modelled State = iota
-	// Reported: it has no effect in a lab, but has one in Kubernetes' control plane; its use is reported.
+	// Reported: the field has no effect in a lab, but has one in Kubernetes' control plane; its use
+	// is reported.
 	Reported
-	// Refused: the cluster in memory refuses it.
+	// Refused: the cluster in memory refuses the field.
 	Refused
-	// OnNodes: only a kubelet, a container runtime, kube-proxy or a program of others gives it an effect.
+	// OnNodes: only a kubelet, a container runtime, kube-proxy or another program gives the field
+	// an effect.
 	OnNodes
 )
 
@@ -28,24 +30,27 @@ func (s State) String() string {
 
 // A Row is about a field of a kind.
 type Row struct {
-	// Path is the field, such as spec.containers[].resources, and all below it. "" is the kind as a
-	// whole.
+	// Path is the field, such as spec.containers[].resources, with all fields below it. "" is the
+	// kind as a whole.
 	Path string
 	State
-	// Feature is what Kubernetes does with it, in a few words.
+	// Feature is what Kubernetes does with the field, in a few words.
 	Feature string
-	// Also is who reads the field though it is not modelled, and for what; "" if nothing does.
+	// Also says which program reads a field that is not modelled, and for what; "" if no program
+	// does.
 	Also string
-	// Test shows it, if it is modelled, or what Also says.
+	// Test is the name of the test that shows the effect of a modelled field, or the statement in
+	// Also.
 	Test string
-	// Unless are values, as text, that ask for nothing: those that the API server sets by default.
+	// Unless are values, as text, that have no effect: the defaults of the API server.
 	Unless []string
 }
 
-// A Kind has rows.
+// A Kind is a kind with its rows.
 type Kind struct {
 	schema.GroupVersionKind
-	// Controller writes the status of the kind; "" if nobody has to.
+	// Controller is the controller that writes the status of the kind; "" if the kind needs no such
+	// controller.
 	Controller string
 	Rows       []Row
 }
@@ -65,12 +70,12 @@ func modelled(feature, test string, paths ...string) []Row {
 	return rows(Row{State: Modelled, Feature: feature, Test: test}, paths)
 }
 
-// reported returns rows of which the use is reported.
+// reported returns rows whose use is reported.
 func reported(feature string, paths ...string) []Row {
 	return rows(Row{State: Reported, Feature: feature}, paths)
 }
 
-// reportedUnless is reported but for values that ask for nothing.
+// reportedUnless returns a row whose use is reported, except for values that have no effect.
 func reportedUnless(feature, path string, values ...string) []Row {
 	return []Row{{Path: path, State: Reported, Feature: feature, Unless: values}}
 }
@@ -80,7 +85,8 @@ func onNodes(feature string, paths ...string) []Row {
 	return rows(Row{State: OnNodes, Feature: feature}, paths)
 }
 
-// also returns rows with who reads them though they are not modelled, and the test that shows it.
+// also returns rows that are not modelled, with the program that reads them, and the test that
+// shows it.
 func also(reader, test string, rows []Row) []Row {
 	for i := range rows {
 		rows[i].Also, rows[i].Test = reader, test

@@ -23,7 +23,7 @@ import (
 
 const page = "../../FEATURES.md"
 
-// TestPage holds that FEATURES.md is what the table says. With UPDATE=1 it is written.
+// TestPage checks that FEATURES.md is what the table says. With UPDATE=1 the test writes the page.
 func TestPage(t *testing.T) {
 	if os.Getenv("UPDATE") != "" {
 		require.NoError(t, os.WriteFile(page, []byte(features.Markdown()), 0o644))
@@ -33,7 +33,7 @@ func TestPage(t *testing.T) {
 	require.Equal(t, features.Markdown(), string(text), "cd stage/lab && UPDATE=1 go test ./controllers/features")
 }
 
-// TestModelledRowsNameTheirTests holds that the tests exist.
+// TestModelledRowsNameTheirTests checks that the tests exist.
 func TestModelledRowsNameTheirTests(t *testing.T) {
 	out, err := exec.Command("grep", "-rhoE", "--include=*_test.go", `^func Test[A-Za-z0-9_]+`, "../..", "../../../memory").Output()
 	require.NoError(t, err)
@@ -54,7 +54,7 @@ func TestModelledRowsNameTheirTests(t *testing.T) {
 	}
 }
 
-// shownElsewhere are the tests of rows in packages that do not record what is read.
+// shownElsewhere are the tests of rows in packages that do not record reads.
 var shownElsewhere = map[string]string{
 	"TestADefinitionMakesItsKindsKnownAndTakesThemAway": "stage/memory reads definitions",
 	"TestANamespaceGoesWithItsLastObject":               "stage/memory ends Namespaces",
@@ -68,8 +68,8 @@ var shownElsewhere = map[string]string{
 	"TestUpdatesAreRefused":                             "package validation reads what is stored",
 }
 
-// TestReadsOfRowsAreRecorded checks that the test of each row that is read runs where package reads
-// compares reads with the table.
+// TestReadsOfRowsAreRecorded checks that the test of each row that is read runs in a package where
+// package reads compares reads with the table.
 func TestReadsOfRowsAreRecorded(t *testing.T) {
 	recorded := map[string]bool{}
 	dirs, err := filepath.Glob("../*/reads_test.go")
@@ -121,7 +121,7 @@ func TestUsesAreCounted(t *testing.T) {
 	require.Len(t, traced, 2)
 }
 
-// What the API server sets by default, and what is empty, asks for nothing.
+// A default of the API server and an empty value have no effect.
 func TestDefaultsAreNoUse(t *testing.T) {
 	r := features.NewReport(features.Options{})
 	observe(t, r, `{apiVersion: v1, kind: Service, metadata: {name: s, uid: s},
@@ -130,7 +130,7 @@ func TestDefaultsAreNoUse(t *testing.T) {
 	require.Empty(t, r.Uses())
 }
 
-// A kind whose controller does not run has a status that nobody writes, unless Stages do.
+// Without its controller, no program writes the status of a kind, unless Stages do.
 func TestKindsWithoutTheirController(t *testing.T) {
 	deployment := `{apiVersion: apps/v1, kind: Deployment, metadata: {name: d, uid: d}}`
 	for played, want := range map[bool]int{false: 1, true: 0} {

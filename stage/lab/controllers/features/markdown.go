@@ -7,19 +7,20 @@ import (
 
 const introduction = `# Features of built-in kinds
 
-Written from package stage/lab/controllers/features by ` + "`cd stage/lab && UPDATE=1 go test ./controllers/features`" + `: do not edit.
+Package stage/lab/controllers/features generates this page: do not edit it. To write it again, run
+` + "`cd stage/lab && UPDATE=1 go test ./controllers/features`" + `.
 
-- *modelled*: it has the effect that it has in Kubernetes; the test shows it.
-- *reported*: it has no effect in a lab, but has one in Kubernetes' control plane. A lab prints each use at
-  the end of a test, with a count and the first object; labtest.Options.Strict fails the test.
-- *refused*: the cluster in memory refuses it.
-- *on nodes*: only a kubelet, a container runtime, kube-proxy or a program of others gives it an effect.
+- *modelled*: the field has the effect that it has in Kubernetes; the test shows it.
+- *reported*: the field has no effect in a lab, but has one in Kubernetes' control plane. A lab prints each
+  use at the end of a test, with a count and the first object. With labtest.Options.Strict the test fails.
+- *refused*: the cluster in memory refuses the field.
+- *on nodes*: only a kubelet, a container runtime, kube-proxy or another program gives the field an effect.
   Containers do not run here.
 
-A row of the last three that a controller, the admission or the server reads all the same says so, with the
-test that shows it. Tests compare the table with what controllers read, both ways.
+A controller, the admission or the server can read a field of the last three states. Its row then says so,
+with the test that shows it. Tests compare the table with the fields that controllers read, both ways.
 
-A row holds for all fields below its own.
+A row applies to all fields below its own.
 `
 
 // Markdown returns FEATURES.md.
@@ -29,9 +30,9 @@ func Markdown() string {
 	for _, k := range Kinds() {
 		fmt.Fprintf(&b, "\n## %s\n", k.GroupKind())
 		if k.Controller != "" {
-			fmt.Fprintf(&b, "Without the controller `%s` its use is reported, unless Stages play it.\n", k.Controller)
+			fmt.Fprintf(&b, "Without the controller `%s` the use of this kind is reported, unless Stages play it.\n", k.Controller)
 		}
-		b.WriteString("\n| field | | what Kubernetes does | test |\n|---|---|---|---|\n")
+		b.WriteString("\n| field | state | what Kubernetes does | test |\n|---|---|---|---|\n")
 		for _, row := range k.Rows {
 			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", row.field(), row.State, row.Feature+row.exception()+row.also(), row.Test)
 		}

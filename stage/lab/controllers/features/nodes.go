@@ -3,7 +3,7 @@ package features
 func nodeKinds() []Kind {
 	return []Kind{
 		kind("", "v1", "Node", "",
-			modelled("Pods keep away, or leave", "TestTolerations", "spec.taints", "spec.unschedulable"),
+			modelled("Pods stay away from a tainted Node, or are evicted", "TestTolerations", "spec.taints", "spec.unschedulable"),
 			reported("Pods are not preempted for a resize", "spec.podPreemptionPolicy"),
 			onNodes("addresses and providers", "spec.podCIDR", "spec.podCIDRs", "spec.providerID", "spec.externalID", "spec.configSource"),
 			reported("features that a kubelet declares", "status.declaredFeatures"),
@@ -11,7 +11,7 @@ func nodeKinds() []Kind {
 		kind("node.k8s.io", "v1", "RuntimeClass", "", reported("overhead and Nodes of a RuntimeClass", "")),
 		kind("scheduling.k8s.io", "v1", "PriorityClass", "",
 			modelled("priority and preemption", "TestAPodPreemptsByItsPriorityClass", "value", "globalDefault", "preemptionPolicy"),
-			onNodes("read by people", "description")),
+			onNodes("read by users", "description")),
 		kind("resource.k8s.io", "v1", "ResourceClaim", "", reported("dynamic resource allocation", "")),
 		kind("resource.k8s.io", "v1", "ResourceClaimTemplate", "", reported("dynamic resource allocation", "")),
 		kind("resource.k8s.io", "v1", "ResourceSlice", "", reported("dynamic resource allocation", "")),

@@ -10,20 +10,20 @@ func podKinds() []Kind {
 		modelled("priority and preemption", "TestAPodPreemptsByItsPriorityClass", "spec.priorityClassName", "spec.priority", "spec.preemptionPolicy"),
 		modelled("a scheduler takes the Pods that name it", "TestSameDecisions", "spec.schedulerName"),
 		modelled("a Pod waits until its gates are gone", "TestAGatedPodWaitsUntilItsGatesAreOpen", "spec.schedulingGates"),
-		modelled("a claim is bound and its volume's Nodes are heeded", "TestAClaimIsBoundWhereItsClassAllows",
+		modelled("a claim is bound, and the Pod runs where its volume is", "TestAClaimIsBoundWhereItsClassAllows",
 			"spec.volumes[].name", "spec.volumes[].persistentVolumeClaim"),
 		modelled("how a Pod and its containers end and start again", "TestCases", "spec.restartPolicy", "spec.terminationGracePeriodSeconds", "spec.activeDeadlineSeconds"),
-		modelled("a Pod is ready when others say so too", "TestCases", "spec.readinessGates"),
+		modelled("a Pod is ready only if the conditions of its gates are True", "TestCases", "spec.readinessGates"),
 		modelled("names of a Pod in EndpointSlices", "TestEndpointsListThePodsOfAService", "spec.hostname", "spec.subdomain"),
 		containers("spec.containers[]"), containers("spec.initContainers[]"),
 		onNodes("how containers run", "spec.containers[].restartPolicy", "spec.initContainers[].env"),
 		also("the Job controller, which adds the index of an indexed Job", "TestRecordings", onNodes("how containers run", "spec.containers[].env")),
 		modelled("sidecars", "TestCases", "spec.initContainers[].restartPolicy"),
-		modelled("images that are on a Node count for it", "TestSameDecisions", "spec.volumes[].image"),
+		modelled("a Node scores higher if it has the images", "TestSameDecisions", "spec.volumes[].image"),
 		also("the scheduler, which leaves such a Pod waiting", "TestResourceClaimsAreReported", reported("dynamic resource allocation", "spec.resourceClaims")),
 		reported("dynamic resource allocation", "spec.resources.claims"),
 		also("the scheduler, which waits for the claim", "TestAnEphemeralVolumeWaitsForItsClaim", reported("a claim is created for the volume", "spec.volumes[].ephemeral")),
-		modelled("two Pods may not write to the same disk", "TestTwoPodsDoNotWriteToOneDisk", "spec.volumes[].gcePersistentDisk", "spec.volumes[].awsElasticBlockStore", "spec.volumes[].rbd", "spec.volumes[].iscsi"),
+		modelled("two Pods must not write to the same disk", "TestTwoPodsDoNotWriteToOneDisk", "spec.volumes[].gcePersistentDisk", "spec.volumes[].awsElasticBlockStore", "spec.volumes[].rbd", "spec.volumes[].iscsi"),
 		reported("overhead and Nodes of a RuntimeClass", "spec.runtimeClassName"),
 		reported("Pods that are scheduled together", "spec.schedulingGroup", "spec.workloadRef"),
 		reportedUnless("the ServiceAccount has to exist", "spec.serviceAccountName", "default"),
@@ -40,8 +40,8 @@ func podKinds() []Kind {
 func containers(at string) []Row {
 	at += "."
 	return with(at,
-		modelled("containers by their name", "TestCases", "name"),
-		modelled("a container runs as long as its command says, an image may be missing", "TestCases", "image", "command", "args"),
+		modelled("containers are found by name", "TestCases", "name"),
+		modelled("a container runs as long as its command says; an image can be missing", "TestCases", "image", "command", "args"),
 		modelled("probes, answered by an annotation", "TestCases", "livenessProbe", "readinessProbe", "startupProbe"),
 		modelled("requests fit into what a Node offers", "TestSameDecisions", "resources.requests", "resources.limits"),
 		modelled("host ports are free, ports have names", "TestSameDecisions", "ports"),
@@ -62,7 +62,7 @@ func with(prefix string, groups ...[]Row) (all []Row) {
 	return all
 }
 
-// volumesOnNodes are the volumes of Pods that nothing but a Node reads.
+// volumesOnNodes are the volumes of Pods that only a Node reads.
 func volumesOnNodes() (paths []string) {
 	for name := range strings.FieldsSeq(`hostPath emptyDir secret configMap downwardAPI projected csi nfs gitRepo glusterfs flexVolume cinder cephfs flocker fc
 		azureFile azureDisk vsphereVolume quobyte photonPersistentDisk portworxVolume scaleIO storageos`) {

@@ -6,11 +6,11 @@ func policyKinds() []Kind {
 		kind("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscaler", modelled("replicas follow metrics", "TestAnAutoscalerFollowsAnnotations", "spec"), status("TestAnAutoscalerFollowsAnnotations")),
 		kind("", "v1", "ResourceQuota", "resourcequota", modelled("how much a namespace may have", "TestRecordings", "spec"), status("TestRecordings")),
 		kind("", "v1", "LimitRange", "", modelled("limits and defaults of a namespace", "TestRecordings", "spec")),
-		kind("", "v1", "Namespace", "", modelled("a Namespace goes with its last object", "TestANamespaceGoesWithItsLastObject", "spec.finalizers", "status")),
+		kind("", "v1", "Namespace", "", modelled("a Namespace is deleted after its last object", "TestANamespaceGoesWithItsLastObject", "spec.finalizers", "status")),
 	}
 }
 
-// server is who reads a field though no controller of a lab does.
+// server is the program that reads a field although no controller of a lab does.
 const server = "the server of stage/lab/apiserver, which does the same"
 
 func otherKinds() []Kind {
@@ -26,25 +26,25 @@ func otherKinds() []Kind {
 		served("admissionregistration.k8s.io", "ValidatingWebhookConfiguration", "webhooks are called", "TestWebhooksOfAManager"),
 		served("admissionregistration.k8s.io", "ValidatingAdmissionPolicy", "policies refuse objects", "TestPoliciesDecide"),
 		served("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding", "policies refuse objects", "TestPoliciesDecide"),
-		whole("rbac.authorization.k8s.io", "Role", "who may do what: here everybody may do everything"),
-		whole("rbac.authorization.k8s.io", "RoleBinding", "who may do what: here everybody may do everything"),
-		whole("rbac.authorization.k8s.io", "ClusterRole", "who may do what: here everybody may do everything"),
-		whole("rbac.authorization.k8s.io", "ClusterRoleBinding", "who may do what: here everybody may do everything"),
-		whole("flowcontrol.apiserver.k8s.io", "FlowSchema", "how fair the API server is"),
-		whole("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration", "how fair the API server is"),
+		whole("rbac.authorization.k8s.io", "Role", "permissions: in a lab every user may do everything"),
+		whole("rbac.authorization.k8s.io", "RoleBinding", "permissions: in a lab every user may do everything"),
+		whole("rbac.authorization.k8s.io", "ClusterRole", "permissions: in a lab every user may do everything"),
+		whole("rbac.authorization.k8s.io", "ClusterRoleBinding", "permissions: in a lab every user may do everything"),
+		whole("flowcontrol.apiserver.k8s.io", "FlowSchema", "fairness between the clients of the API server"),
+		whole("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration", "fairness between the clients of the API server"),
 		whole("networking.k8s.io", "ServiceCIDR", "addresses of Services"),
 		kind("networking.k8s.io", "v1", "NetworkPolicy", "", onNodes("which packets pass", "spec")),
 		kind("networking.k8s.io", "v1", "IngressClass", "", onNodes("read by ingress controllers", "spec")),
 		whole("certificates.k8s.io", "CertificateSigningRequest", "certificates are signed"),
-		whole("apiregistration.k8s.io", "APIService", "other servers are asked"),
+		whole("apiregistration.k8s.io", "APIService", "requests go to other servers"),
 		kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "",
-			modelled("kinds become known, with status, fields for selectors and versions", "TestADefinitionMakesItsKindsKnownAndTakesThemAway", "spec.group", "spec.names", "spec.scope",
+			modelled("kinds become known, with status, selectable fields and versions", "TestADefinitionMakesItsKindsKnownAndTakesThemAway", "spec.group", "spec.names", "spec.scope",
 				"spec.versions[].name", "spec.versions[].served", "spec.versions[].storage", "spec.versions[].subresources", "spec.versions[].selectableFields", "status"),
-			modelled("objects are pruned, given defaults and validated, by rules in CEL, too; a definition without a schema is refused", "TestDefinitionsAct", "spec.versions[].schema"),
+			modelled("objects are pruned, get defaults and are validated, also by CEL rules; a definition without a schema is refused", "TestDefinitionsAct", "spec.versions[].schema"),
 			reportedUnless("objects are converted between versions; definitions with several served versions are refused", "spec.conversion.strategy", "None"),
 			reported("objects are converted between versions", "spec.conversion.webhook"),
 			reportedUnless("unknown fields stay", "spec.preserveUnknownFields", "false"),
-			also(server, "TestColumnsAndWarningsOfADefinition", onNodes("columns and warnings for people",
-				"spec.versions[].additionalPrinterColumns", "spec.versions[].deprecated", "spec.versions[].deprecationWarning"))),
+			modelled("columns of tables and warnings, which the server of stage/lab/apiserver sends", "TestColumnsAndWarningsOfADefinition",
+				"spec.versions[].additionalPrinterColumns", "spec.versions[].deprecated", "spec.versions[].deprecationWarning")),
 	}
 }

@@ -15,25 +15,25 @@ import (
 
 // Options of [NewReport]. The zero value is the default.
 type Options struct {
-	// Trace is called at the first use of each row. Default: nothing.
+	// Trace is called at the first use of each row. Default: no call.
 	Trace func(Use)
-	// Controllers are the names of those that run. The use of a kind whose controller does not run
-	// is reported, because nobody writes its status. Nil: all run.
+	// Controllers are the names of the controllers that run. The use of a kind whose controller
+	// does not run is reported, because no program writes its status. Nil: all controllers run.
 	Controllers []string
-	// Played reports whether Stages write the status of a kind. Default: of none.
+	// Played reports whether Stages write the status of a kind. Default: false for every kind.
 	Played func(schema.GroupVersionKind) bool
 }
 
-// A Use says that objects ask for what nothing here does.
+// A Use says that objects ask for a feature that has no effect here.
 type Use struct {
 	Row
 	Kind schema.GroupVersionKind
-	// Count is the number of objects, First the one that was seen first.
+	// Count is the number of objects. First is the object that was seen first.
 	Count int
 	First types.NamespacedName
 }
 
-// String is one line for people.
+// String returns the use on one line.
 func (u Use) String() string {
 	field := u.Kind.Kind
 	if u.Path != "" {
@@ -43,7 +43,7 @@ func (u Use) String() string {
 	if u.Count > 1 {
 		objects = fmt.Sprintf("%d objects, first", u.Count)
 	}
-	return fmt.Sprintf("%s: not modelled: %s (%s %s)", field, u.Feature, objects, strings.TrimPrefix(u.First.String(), "/"))
+	return fmt.Sprintf("%s: not modelled: %s (%s %s)", field, u.Feature+u.also(), objects, strings.TrimPrefix(u.First.String(), "/"))
 }
 
 // A Report collects uses.
@@ -54,7 +54,7 @@ type Report struct {
 	order   []*check
 }
 
-// A check is a row that is looked for, and what it met.
+// A check looks for the uses of a row.
 type check struct {
 	use  Use
 	path []string
@@ -71,7 +71,7 @@ func NewReport(o Options) *Report {
 			}
 		}
 		if o.Controllers != nil && k.Controller != "" && !slices.Contains(o.Controllers, k.Controller) && (o.Played == nil || !o.Played(k.GroupVersionKind)) {
-			r.add(k.GroupVersionKind, Row{State: Reported, Feature: "its controller does not run: nobody writes its status, or a stand-in invents it"})
+			r.add(k.GroupVersionKind, Row{State: Reported, Feature: "its controller does not run: its status is empty, or invented by a stand-in"})
 		}
 	}
 	return r
@@ -86,8 +86,8 @@ func (r *Report) add(kind schema.GroupVersionKind, row Row) {
 	r.order = append(r.order, c)
 }
 
-// Watch has the report observe all kinds that it is about. The argument is the method On of a
-// simulation, or what does the same.
+// Watch makes the report observe all its kinds. The argument is the method On of a simulation, or
+// an equivalent.
 func (r *Report) Watch(on func(schema.GroupVersionKind, func(context.Context, watch.Event) error) error) error {
 	for _, k := range Kinds() {
 		if len(r.kinds[k.GroupVersionKind]) == 0 {
@@ -106,11 +106,12 @@ func (r *Report) Watch(on func(schema.GroupVersionKind, func(context.Context, wa
 	return nil
 }
 
-// Tell has a function called at the first use of each row, beside Options.Trace.
+// Tell registers a function that is called at the first use of each row, in addition to
+// Options.Trace.
 func (r *Report) Tell(do func(Use)) { r.told = append(r.told, do) }
 
-// Observe looks at an object that is new or has changed. One of generation 1 that is not new has the
-// fields that it had.
+// Observe looks at an object that is new or has changed. A changed object of generation 1 is
+// skipped, because its spec has not changed.
 func (r *Report) Observe(kind schema.GroupVersionKind, obj *unstructured.Unstructured, isNew bool) {
 	if !isNew && obj.GetGeneration() == 1 {
 		return
@@ -141,7 +142,7 @@ func (r *Report) met(c *check, obj *unstructured.Unstructured) {
 	}
 }
 
-// Uses returns what was met, in the order of the table.
+// Uses returns the uses so far, in the order of the table.
 func (r *Report) Uses() (all []Use) {
 	for _, c := range r.order {
 		if c.use.Count > 0 {
@@ -152,7 +153,7 @@ func (r *Report) Uses() (all []Use) {
 	return all
 }
 
-// isUsed reports whether a value asks for something below it.
+// isUsed reports whether a value has an effect at a path below it.
 func (c *check) isUsed(v any, path []string) bool {
 	if len(path) == 0 {
 		return !isEmpty(v) && !slices.Contains(c.use.Unless, fmt.Sprint(v))
@@ -169,7 +170,7 @@ func (c *check) isUsed(v any, path []string) bool {
 	return slices.ContainsFunc(items, func(item any) bool { return c.isUsed(item, path[1:]) })
 }
 
-// isEmpty reports whether a value is what a field has that nobody has set.
+// isEmpty reports whether a value is that of a field that is not set.
 func isEmpty(v any) bool {
 	switch v := v.(type) {
 	case nil:

@@ -7,7 +7,7 @@ func volumeKinds() []Kind {
 		kind("", "v1", "PersistentVolume", "persistentvolume",
 			modelled("a volume is bound to a claim, and reclaimed", "TestClaimsAreBound", "spec.capacity", "spec.accessModes", "spec.claimRef", "spec.persistentVolumeReclaimPolicy",
 				"spec.storageClassName", "spec.volumeMode"),
-			modelled("Pods go where their volumes are", "TestAClaimIsBoundWhereItsClassAllows", "spec.nodeAffinity"),
+			modelled("Pods run where their volumes are", "TestAClaimIsBoundWhereItsClassAllows", "spec.nodeAffinity"),
 			modelled("how many volumes a Node takes", "TestVolumesOfANodeAreCounted", "spec.csi"),
 			reported("attributes of a volume change", "spec.volumeAttributesClassName"),
 			onNodes("volumes", volumeSources()...),
@@ -15,17 +15,17 @@ func volumeKinds() []Kind {
 		kind("", "v1", "PersistentVolumeClaim", "persistentvolumeclaim", claim("spec."), status("TestClaimsAreBound")),
 		kind("storage.k8s.io", "v1", "StorageClass", "",
 			modelled("claims are bound at once, or with their Pod, where the class allows", "TestAClaimIsBoundWhereItsClassAllows", "provisioner", "reclaimPolicy", "volumeBindingMode", "allowedTopologies"),
-			reported("claims may grow", "allowVolumeExpansion"),
+			reported("claims can grow", "allowVolumeExpansion"),
 			onNodes("read by provisioners", "parameters", "mountOptions")),
 		kind("storage.k8s.io", "v1", "CSINode", "", modelled("how many volumes a Node takes", "TestVolumesOfANodeAreCounted", "spec.drivers[].name", "spec.drivers[].allocatable"),
 			onNodes("read by drivers", "spec.drivers[].nodeID", "spec.drivers[].topologyKeys")),
-		kind("storage.k8s.io", "v1", "CSIDriver", "", reported("volumes are attached", ""), modelled("claims go where there is room", "TestClaimsGoWhereThereIsRoom", "spec.storageCapacity"),
+		kind("storage.k8s.io", "v1", "CSIDriver", "", reported("volumes are attached", ""), modelled("claims are provisioned where there is capacity", "TestClaimsGoWhereThereIsRoom", "spec.storageCapacity"),
 			reported("volumes are attached", "spec.attachRequired"), reported("Pods stay away from Nodes without the driver", "spec.preventPodSchedulingIfMissing"),
 			onNodes("read by drivers", "spec.podInfoOnMount", "spec.volumeLifecycleModes", "spec.fsGroupPolicy", "spec.tokenRequests", "spec.requiresRepublish", "spec.seLinuxMount",
 				"spec.nodeAllocatableUpdatePeriodSeconds", "spec.serviceAccountTokenInSecrets")),
-		kind("storage.k8s.io", "v1", "CSIStorageCapacity", "", modelled("claims go where there is room", "TestClaimsGoWhereThereIsRoom", "storageClassName", "nodeTopology", "capacity", "maximumVolumeSize")),
+		kind("storage.k8s.io", "v1", "CSIStorageCapacity", "", modelled("claims are provisioned where there is capacity", "TestClaimsGoWhereThereIsRoom", "storageClassName", "nodeTopology", "capacity", "maximumVolumeSize")),
 		kind("storage.k8s.io", "v1", "VolumeAttachment", "", reported("volumes are attached", ""),
-			modelled("what is attached counts for a Node", "TestVolumesOfANodeAreCounted", "spec.nodeName", "spec.source.persistentVolumeName"),
+			modelled("attached volumes count for a Node", "TestVolumesOfANodeAreCounted", "spec.nodeName", "spec.source.persistentVolumeName"),
 			onNodes("read by the attacher", "spec.attacher", "spec.source.inlineVolumeSpec")),
 		kind("storage.k8s.io", "v1", "VolumeAttributesClass", "", reported("attributes of a volume change", "")),
 	}
@@ -35,12 +35,12 @@ func volumeKinds() []Kind {
 func claim(at string) []Row {
 	return with(at,
 		modelled("a claim is bound to the smallest volume that fits", "TestTheSmallestVolumeIsTaken", "accessModes", "selector", "resources.requests", "volumeName", "storageClassName", "volumeMode"),
-		also("quotas and limits of a namespace", "TestRecordings", reported("most that a volume may have", "resources.limits")),
+		also("quotas and limits of a namespace", "TestRecordings", reported("the largest size of a volume", "resources.limits")),
 		reported("a volume begins with the content of another object", "dataSource", "dataSourceRef"),
 		reported("attributes of a volume change", "volumeAttributesClassName"))
 }
 
-// volumeSources are where volumes come from: nothing but Nodes and provisioners reads that.
+// volumeSources are where volumes come from. Only Nodes and provisioners read them.
 func volumeSources() (paths []string) {
 	for name := range strings.FieldsSeq(`hostPath local nfs gcePersistentDisk awsElasticBlockStore rbd iscsi glusterfs flexVolume cinder cephfs flocker fc azureFile azureDisk
 		vsphereVolume quobyte photonPersistentDisk portworxVolume scaleIO storageos mountOptions`) {

@@ -13,7 +13,7 @@ func workloadKinds() []Kind {
 		kind("apps", "v1", "StatefulSet", "statefulset",
 			modelled("Pods with ordinals and claims", "TestRecordings", "spec.replicas", "spec.selector", "spec.template", "spec.volumeClaimTemplates", "spec.serviceName",
 				"spec.podManagementPolicy", "spec.minReadySeconds", "spec.ordinals", "spec.revisionHistoryLimit"),
-			modelled("updates from the top to the partition, or by hand", "TestRecordings", "spec.updateStrategy.type", "spec.updateStrategy.rollingUpdate.partition"),
+			modelled("updates from the highest ordinal to the partition, or on deletion", "TestRecordings", "spec.updateStrategy.type", "spec.updateStrategy.rollingUpdate.partition"),
 			modelled("claims are owned as the policy says", "TestClaimsAreOwnedByThePolicy", "spec.persistentVolumeClaimRetentionPolicy"),
 			reported("dropped by the API server: its feature gate is off in 1.36", "spec.updateStrategy.rollingUpdate.maxUnavailable"),
 			status("TestRecordings")),
@@ -23,10 +23,10 @@ func workloadKinds() []Kind {
 		kind("batch", "v1", "CronJob", "cronjob",
 			modelled("Jobs by a schedule", "TestACronJobRunsJobsByItsSchedule", "spec.schedule", "spec.suspend", "spec.successfulJobsHistoryLimit", "spec.failedJobsHistoryLimit"),
 			modelled("missed starts", "TestMissedStarts", "spec.startingDeadlineSeconds"),
-			modelled("clocks that change", "TestSchedulesWhenClocksChange", "spec.timeZone"),
-			modelled("Jobs one after another, or beside each other", "TestACronJobHeedsItsConcurrencyPolicy", "spec.concurrencyPolicy"),
+			modelled("time zones, with changes of the clock", "TestSchedulesWhenClocksChange", "spec.timeZone"),
+			modelled("Jobs run one after another, or at the same time", "TestACronJobHeedsItsConcurrencyPolicy", "spec.concurrencyPolicy"),
 			modelled("Jobs have the labels and annotations of the template", "TestRecordings", "spec.jobTemplate.metadata"),
-			modelled("Jobs have the spec of the template, whose fields are those of a Job", "TestRecordings", "spec.jobTemplate.spec"),
+			modelled("Jobs have the spec of the template; see the fields of a Job", "TestRecordings", "spec.jobTemplate.spec"),
 			otherFieldsOfJobs("spec.jobTemplate.spec."), status("TestRecordings")),
 	}
 }
@@ -35,9 +35,9 @@ func workloadKinds() []Kind {
 func job() []Row {
 	return with("spec.",
 		modelled("Pods run until enough have succeeded", "TestAJobCompletes", "parallelism", "completions", "template", "completionMode", "selector"),
-		modelled("failures count, by index too", "TestRecordings", "backoffLimit", "backoffLimitPerIndex", "maxFailedIndexes", "podFailurePolicy", "successPolicy", "podReplacementPolicy"),
-		modelled("a deadline, a pause, and an end some time after the last", "TestRecordings", "activeDeadlineSeconds", "suspend", "ttlSecondsAfterFinished"),
-		modelled("the Job of another controller is left alone", "TestJobs", "managedBy"),
+		modelled("failures are counted, for the Job and for each index", "TestRecordings", "backoffLimit", "backoffLimitPerIndex", "maxFailedIndexes", "podFailurePolicy", "successPolicy", "podReplacementPolicy"),
+		modelled("a deadline, a pause, and the deletion of a finished Job", "TestRecordings", "activeDeadlineSeconds", "suspend", "ttlSecondsAfterFinished"),
+		modelled("a Job that another controller manages is left alone", "TestJobs", "managedBy"),
 	)
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// refusal returns why a kubelet does not take a Pod that it sees for the first time, "" if it does:
-// another Pod of its node has a host port that it wants.
+// refusal returns why a kubelet refuses a Pod that it sees for the first time, or "". It refuses a
+// Pod if another Pod of its node has a host port that it wants.
 func refusal(cache *reconcile.Cache, pod *unstructured.Unstructured) (reason, message string) {
 	ports := pods.HostPorts(fields.Map(pod.Object, "spec"))
 	if len(ports) == 0 || isTaken(pod) {
@@ -38,8 +38,8 @@ func isTaken(pod *unstructured.Unstructured) bool {
 	return ok
 }
 
-// refuseAfter is how old a Pod is at least that is refused. A controller that creates another one at
-// once would never end otherwise, where nothing takes time.
+// refuseAfter is the least age at which a Pod is refused. Without it, a controller that replaces
+// the Pod at once would never end where no time passes.
 const refuseAfter = time.Second
 
 // refuse fails a Pod before any of its containers is started.

@@ -11,26 +11,26 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 )
 
-// A Program is what a container does by itself. One that is asked to stop before it ends is killed at
-// the end of its grace period, as sleep is.
+// A Program is what a container does by itself. A program that gets a signal before its end is
+// killed at the end of its grace period, as sleep is.
 type Program struct {
 	// Runs is for how long it runs, rounded up to whole seconds.
 	Runs time.Duration
-	// ExitCode is that with which it ends then.
+	// ExitCode is the exit code at that end.
 	ExitCode int
 }
 
 // A program is what a container does by itself. The zero value runs until it is stopped, and ends
-// as soon as it is asked to.
+// as soon as the kubelet stops it.
 type program struct {
 	known   bool          // the command says how long it runs
 	runs    time.Duration // how long
 	code    int64         // with which exit code it ends then
-	guessed bool          // the command does not say it: the container ends at once when it is asked to
+	guessed bool          // the command does not say it: the container ends as soon as the kubelet stops it
 }
 
-// programOf reads what the command of a container says, as far as it is one of sleep N, exit N,
-// true and false, or sh -c with such commands.
+// programOf reads the command of a container, if it is sleep N, exit N, true or false, or sh -c
+// with such commands.
 func programOf(spec map[string]any) program {
 	words := commandOf(spec)
 	if len(words) == 3 && isShell(words[0]) && words[1] == "-c" {
@@ -52,8 +52,8 @@ func commandOf(spec map[string]any) (words []string) {
 	return words
 }
 
-// program returns what a container does in its present run: what the annotation of its Pod says, or
-// else Options.Program, or else its command.
+// program returns the program of a container in its present run. It comes from the annotation of
+// the Pod, or else from Options.Program, or else from the command.
 func (o Options) program(pod *unstructured.Unstructured, spec map[string]any, run int64) (program, error) {
 	name := fields.String(spec, "name")
 	key := CommandSuffix + name
@@ -113,7 +113,7 @@ func parseScript(script string) program {
 	return all
 }
 
-// parseCommand reads one command, and reports whether it ends the script that it stands in.
+// parseCommand reads one command, and reports whether it ends its script.
 func parseCommand(words []string) (p program, exits, ok bool) {
 	if len(words) == 0 || len(words) > 2 {
 		return program{}, false, false

@@ -25,7 +25,7 @@ type container struct {
 
 	restarts        int64
 	waiting, reason string    // while it waits: a message and the reason
-	id              string    // of the last one that was started
+	id              string    // of the last container that was started
 	started         time.Time // zero unless it runs
 	ended, last     *end
 	ready, begun    bool
@@ -57,7 +57,7 @@ func containersOf(pod *unstructured.Unstructured, field string, o Options) (all 
 	return all, nil
 }
 
-// readProgram reads what the container does in its present run.
+// readProgram reads the program of the container in its present run.
 func (c *container) readProgram(pod *unstructured.Unstructured, o Options) (err error) {
 	if !c.init {
 		c.program, err = o.mainProgram(pod, c.spec, c.restarts)
@@ -77,7 +77,7 @@ func statusField(init bool) string {
 	return "containerStatuses"
 }
 
-// readStatus reads what of the status is not computed anew each time.
+// readStatus reads the part of the status that is kept between two calls.
 func (c *container) readStatus(pod *unstructured.Unstructured) {
 	for _, s := range fields.Maps(pod.Object, "status", statusField(c.init)) {
 		if fields.String(s, "name") != c.name {
@@ -141,8 +141,8 @@ func (c *container) waitingStatus() map[string]any {
 
 func (c *container) running() bool { return !c.started.IsZero() }
 
-// probed sets what the probes of a running container say at a time, and returns when that changes
-// next, the zero time for never.
+// probed sets the results of the probes of a running container at a time. It returns when they
+// change next; the zero time means never.
 func (c *container) probed(now time.Time) (next time.Time) {
 	age, begins := now.Sub(c.started), time.Duration(0)
 	if c.startup != nil {
@@ -162,7 +162,7 @@ func (c *container) probed(now time.Time) (next time.Time) {
 	return next
 }
 
-// earlier returns the earlier of two times of which the zero time is never.
+// earlier returns the earlier of two times. The zero time means never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -173,7 +173,7 @@ func earlier(a, b time.Time) time.Time {
 // crashDelays are how long a kubelet waits until it starts a container again.
 var crashDelays = [...]time.Duration{0, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second, 160 * time.Second, 300 * time.Second}
 
-// resetAfter is how long a container has to run until the delay begins anew.
+// resetAfter is how long a container has to run until the delay starts from the beginning.
 const resetAfter = 10 * time.Minute
 
 // crashDelay returns the delay after an end, from how long the container waited before.
@@ -190,7 +190,7 @@ func (c *container) crashDelay(e *end) time.Duration {
 	return crashDelays[len(crashDelays)-1]
 }
 
-// backOff has the container wait until it is started again after an end.
+// backOff makes the container wait after an end until it is started again.
 func (c *container) backOff(pod *unstructured.Unstructured, e *end) {
 	d := c.crashDelay(e)
 	c.ended, c.last = nil, e

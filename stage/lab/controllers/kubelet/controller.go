@@ -18,9 +18,9 @@ import (
 // Name is the name of the controller.
 const Name = "kubelet-pods"
 
-// Pods returns the controller that does what Next says with all Pods on nodes whose kubelet runs
-// (see nodes.KubeletRuns), of those that a function selects; nil: of all. No Stage may be played on
-// the same Pods.
+// Pods returns the controller that does what [Next] returns. It acts on the Pods that selects
+// accepts, on nodes whose kubelet runs (see nodes.KubeletRuns). With a nil function it acts on all
+// Pods there. No Stage may be played on the same Pods.
 func Pods(o Options, selects func(pod *unstructured.Unstructured) bool) reconcile.Controller {
 	recorded := recorded{at: map[types.NamespacedName]lastRecorded{}}
 	return reconcile.Controller{
@@ -47,7 +47,7 @@ func Pods(o Options, selects func(pod *unstructured.Unstructured) bool) reconcil
 	}
 }
 
-// podsOfNode returns the Pods of a Node whose kubelet goes on.
+// podsOfNode returns the Pods of a Node whose kubelet continues to run.
 func podsOfNode(cache *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
 	if ch.New == nil || !nodes.KubeletRuns(ch.New) || ch.Old != nil && nodes.KubeletRuns(ch.Old) {
 		return nil
@@ -115,7 +115,7 @@ func (r *recorded) do(c control.Call, pod *unstructured.Unstructured, o Options)
 	return reconcile.Result{After: max(next.Sub(c.Now), time.Nanosecond)}, nil
 }
 
-// record records the Notices that are due, and returns when the next one is.
+// record records the Notices that are due, and returns the time of the next one.
 func (r *recorded) record(c control.Call, pod *unstructured.Unstructured, o Options) (next time.Time, err error) {
 	notices, err := Notices(pod, c.Now, o)
 	if len(notices) == 0 {

@@ -10,13 +10,14 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 )
 
-// CommandSuffix is before the name of a container in the annotation of a Pod that says what the
-// container does in place of its command, in the same words: sleep 5; exit 1.
+// CommandSuffix is the part of an annotation key before the name of a container. The annotation of
+// the Pod says what the container does instead of its command, in the same words: sleep 5; exit 1.
 const CommandSuffix = "command.stagecraft-go.github.io/"
 
-// AnswerSuffix is between the kind of a probe (startup, readiness or liveness) and the name of a
-// container in the annotation of a Pod that says how the probe answers: succeeds (the default),
-// fails, succeeds after 30s, or fails after 30s, counted from the start of the container.
+// AnswerSuffix is the part of an annotation key between the kind of a probe (startup, readiness or
+// liveness) and the name of a container. The annotation of the Pod says how the probe answers:
+// succeeds (the default), fails, succeeds after 30s, or fails after 30s, counted from the start of
+// the container.
 const AnswerSuffix = ".probe.stagecraft-go.github.io/"
 
 // Options of kubelets. The zero value is the default.
@@ -24,38 +25,39 @@ type Options struct {
 	// UnpullableImages are images, as Pods name them, that cannot be pulled, in addition to all
 	// whose tag is 404.
 	UnpullableImages []string
-	// Program returns what a container of a Pod does in place of its command; false: what its command
-	// says. The run is how often it was started before. A kubelet asks again and again: the answer for
-	// the same Pod, container and run must be the same. It must be safe for concurrent use if the
-	// kubelets are. Default: what commands say. The annotation of [CommandSuffix] comes first.
+	// Program returns what a container of a Pod does instead of its command; false: what its
+	// command says. The run is how often the container was started before. A kubelet calls Program
+	// repeatedly: the answer for the same Pod, container and run must be the same. It must be safe
+	// for concurrent use if the kubelets are. Default: what commands say. The annotation of
+	// [CommandSuffix] comes first.
 	Program func(pod *unstructured.Unstructured, container string, run int) (Program, bool)
 	// RunUnknown has every container whose command is not known run until it is stopped. Default: where
 	// a Pod is meant to end, such a container ends, see the package comment.
 	RunUnknown bool
-	// HostIP returns the address of a node, "" if it has none. Default: no address.
+	// HostIP returns the address of a node, or "". Default: no address.
 	HostIP func(node string) string
 }
 
 // A Step is what a kubelet does with a Pod at a time.
 type Step struct {
-	// Status is the whole status as it is from then on.
+	// Status is the whole status from then on.
 	Status map[string]any
-	// Events are to be recorded, in their order.
+	// Events are the Events to record, in their order.
 	Events []Event
-	// Delete is set if the Pod is to be deleted without a grace period, after its status has been
-	// written: its deletion was asked for, and its containers have ended.
+	// Delete is set if the Pod must be deleted without a grace period after its status has been
+	// written. Its deletion was requested, and its containers have ended.
 	Delete bool
 	// Next is when there is more to do if the Pod does not change before. Zero: never.
 	Next time.Time
 }
 
-// An Event is one that a kubelet records about a Pod.
+// An Event is an Event that a kubelet records about a Pod.
 type Event struct{ Type, Reason, Message string }
 
-// Next returns what a kubelet does at a time with a Pod that is bound to its node, from nothing but
-// the Pod as it is. If its status is written, the same call gives the same status and no Events. An
-// error is that an annotation of the Pod is wrong. The Pod is not changed. What a kubelet records
-// while the status stays as it is, [Notices] returns.
+// Next returns what a kubelet does at a time with a Pod that is bound to its node. It depends only
+// on the Pod. If its status is written, the same call returns the same status and no Events. An
+// error means that an annotation of the Pod is wrong. Next does not change the Pod. [Notices]
+// returns the Events that a kubelet records while the status stays the same.
 func Next(pod *unstructured.Unstructured, now time.Time, o Options) (Step, error) {
 	k, err := newKubelet(pod, now, o)
 	if err != nil {
@@ -73,8 +75,8 @@ type kubelet struct {
 	inits, mains []*container
 	events       []Event
 	next         time.Time
-	phase        string // as it is written: it is not terminal while a container runs
-	verdict      string // what it will be then
+	phase        string // as it is written: not terminal while a container runs
+	verdict      string // the future phase
 	deadline     bool   // activeDeadlineSeconds are over
 	complete     bool   // all containers but sidecars are done
 }
@@ -153,7 +155,7 @@ func (k *kubelet) record(kind, reason, format string, args ...any) {
 	k.events = append(k.events, Event{kind, reason, fmt.Sprintf(format, args...)})
 }
 
-// runAll brings the containers as far as they are now: init containers and sidecars one after
+// runAll brings the containers to their present state: init containers and sidecars one after
 // another, then the others.
 func (k *kubelet) runAll() {
 	k.complete = k.isComplete()
@@ -187,8 +189,8 @@ func (k *kubelet) runAll() {
 	}
 }
 
-// latestInit returns the index of the last init container that has ever run: those before it do not
-// hold up the others any more, even if they are sidecars that are restarting.
+// latestInit returns the index of the last init container that has ever run. Earlier ones no longer
+// hold up the others, even if they are sidecars that are restarting.
 func (k *kubelet) latestInit() (latest int) {
 	for i, c := range k.inits {
 		if c.running() || c.lastEnd() != nil {
@@ -211,8 +213,8 @@ func (k *kubelet) noteCompletion() {
 	}
 }
 
-// initialized reports whether a container that is no init container has ever run: those that are
-// sidecars may then be restarting.
+// initialized reports whether a container that is not an init container has ever run. In such a
+// Pod, init containers that are sidecars can be restarting.
 func (k *kubelet) initialized() bool {
 	return slices.ContainsFunc(k.mains, func(c *container) bool { return c.running() || c.ended != nil || c.last != nil })
 }
@@ -240,7 +242,7 @@ func (c *container) passedAt(since time.Time) time.Time {
 	return since
 }
 
-// run starts a container, ends it and starts it again, as far as it is time.
+// run starts a container, ends it and starts it again, if it is time.
 func (k *kubelet) run(c *container, since time.Time) {
 	for k.change(c, since) {
 	}
@@ -249,7 +251,7 @@ func (k *kubelet) run(c *container, since time.Time) {
 	}
 }
 
-// change does one thing, and reports whether there may be more. A container starts at the time at
+// change makes one change, and reports whether more can follow. A container starts at the time at
 // which the kubelet looks, so this ends: the second restart is after 10 seconds.
 func (k *kubelet) change(c *container, since time.Time) bool {
 	switch {
@@ -303,7 +305,7 @@ func (k *kubelet) pullFails(c *container, image string, since time.Time) {
 	}
 }
 
-// stopping reports whether no container may be started any more.
+// stopping reports whether no more containers may be started.
 func (k *kubelet) stopping() bool { return k.deadline || fields.IsTerminating(k.pod) }
 
 // changeRunning ends a container that runs, if it is time.
@@ -326,9 +328,9 @@ func (k *kubelet) end(c *container, s stop) {
 	}
 }
 
-// awaitRestart has a container that has ended wait for its next start, unless it stays as it is. As
-// a kubelet, which syncs when the delay is over but after a minute at the latest, it says until then
-// how the container ended.
+// awaitRestart makes an ended container wait for its next start, unless the container stays as it
+// is. A kubelet syncs when the delay is over, but after a minute at the latest. Until then the
+// status says how the container ended.
 func (k *kubelet) awaitRestart(c *container) bool {
 	if k.stays(c) {
 		return false
@@ -370,7 +372,7 @@ func (k *kubelet) restartPolicy() string {
 	return "Always"
 }
 
-// isOver reports whether no container but sidecars will do anything any more: all have ended for
+// isOver reports whether only sidecars can still do anything: all other containers have ended for
 // good, or an init container has failed for good.
 func (k *kubelet) isOver() bool { return k.allDone(k.stays) }
 

@@ -43,7 +43,7 @@ func deepInts(v any) any {
 	return v
 }
 
-// play applies what is due until an end, and returns a line for each change of what matters.
+// play applies due steps until an end, and returns a line for each change that matters.
 func play(t *testing.T, pod *unstructured.Unstructured, end time.Duration) (lines []string) {
 	t.Helper()
 	now, before := start, ""
@@ -364,7 +364,8 @@ func TestRandomPods(t *testing.T) {
 	}
 }
 
-// TestProgram has a container do what a function says: it fails once and then runs for a second.
+// TestProgram makes a container run a program of a function: it fails once and then runs for a
+// second.
 func TestProgram(t *testing.T) {
 	pod := parse(t, "restartPolicy: OnFailure, containers: [{name: a, image: i, command: [migrate]}]", "")
 	o := kubelet.Options{Program: func(of *unstructured.Unstructured, container string, run int) (kubelet.Program, bool) {

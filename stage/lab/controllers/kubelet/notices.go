@@ -14,11 +14,14 @@ type Notice struct {
 	Event
 }
 
-// Notices returns the Events about the containers of a Pod that run: Unhealthy for each probe that
-// fails, of a readiness probe until the container is not ready; Killing, when a container is asked
-// to stop; and DeadlineExceeded. They are those since the containers have started, by time, and those
-// of the time to come if the Pod does not change; what is recorded at the start itself, [Next]
-// returns. An error is that an annotation of the Pod is wrong.
+// Notices returns the Events about the running containers of a Pod:
+//
+// Unhealthy for each probe that fails, for a readiness probe until the container is not ready;
+// Killing when the kubelet stops a container; and DeadlineExceeded.
+//
+// The result has the Events since the containers started, and the future Events if the Pod does not
+// change, sorted by time. [Next] returns the Events of the start itself. An error means that an
+// annotation of the Pod is wrong.
 func Notices(pod *unstructured.Unstructured, now time.Time, o Options) ([]Notice, error) {
 	k, err := newKubelet(pod, now, o)
 	if err != nil || !k.runsAny() {
@@ -54,8 +57,8 @@ func (k *kubelet) noticesOf(c *container) (all []Notice) {
 	return all
 }
 
-// askedAt returns when a running container is asked to end, the zero time for never. When only
-// sidecars are left, Next records it.
+// askedAt returns when the kubelet stops a running container, or the zero time for never. When only
+// sidecars are left, Next records the Event.
 func (k *kubelet) askedAt(c *container, s stop) time.Time {
 	all := k.stopAskedAt()
 	switch {
@@ -64,7 +67,7 @@ func (k *kubelet) askedAt(c *container, s stop) time.Time {
 	case k.isComplete() && all.Equal(k.completeAt()):
 		return time.Time{}
 	}
-	if asked := maxTime(all, c.started); !s.asked.IsZero() || s.at.After(asked) { // it may end by itself later than it is asked
+	if asked := maxTime(all, c.started); !s.asked.IsZero() || s.at.After(asked) { // it might end by itself after the kubelet stops it
 		return asked
 	}
 	return time.Time{}
@@ -87,7 +90,7 @@ func (c *container) failures(p *probe, kind string, notBefore time.Duration, s s
 	return all
 }
 
-// killing is the text of the Event with which a container is asked to stop.
+// killing is the text of the Event that is recorded when the kubelet stops a container.
 func (k *kubelet) killing(c *container, s stop) string {
 	switch {
 	case s.probe == "":

@@ -14,7 +14,8 @@ import (
 // never is later than any container runs.
 const never = time.Duration(math.MaxInt64 / 4)
 
-// A probe is when a container is asked, and how it answers. Times count from its start.
+// A probe says when the kubelet probes a container, and how the container answers. Times count from
+// its start.
 type probe struct {
 	delay, period    time.Duration
 	success, failure int64
@@ -27,8 +28,7 @@ type answer struct {
 	until time.Duration
 }
 
-// probeOf reads a probe of a container, nil if it has none. The kind is startup, readiness or
-// liveness.
+// probeOf reads a probe of a container, or nil. The kind is startup, readiness or liveness.
 func probeOf(pod *unstructured.Unstructured, spec map[string]any, kind string) (*probe, error) {
 	m := fields.Map(spec, kind+"Probe")
 	if m == nil {

@@ -213,7 +213,7 @@ func (k *kubelet) unreadyGates() string {
 	return strings.Join(messages, ", ")
 }
 
-// writeAddresses gives the Pod the address of its node, and one that its uid decides.
+// writeAddresses gives the Pod the address of its node, and an address that depends on its uid.
 func (k *kubelet) writeAddresses() {
 	if k.options.HostIP != nil && fields.String(k.status, "hostIP") == "" {
 		if ip := k.options.HostIP(fields.String(k.pod.Object, "spec", "nodeName")); ip != "" {
@@ -232,7 +232,7 @@ func (k *kubelet) writeAddresses() {
 	}
 }
 
-// containerID is what the next start of a container is named, in 64 digits as containerd's.
+// containerID is the ID for the next start of a container, in 64 digits like containerd's.
 func (k *kubelet) containerID(c *container) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d", k.pod.GetUID(), c.name, c.restarts))
 	return fmt.Sprintf("containerd://%x", sum)

@@ -7,7 +7,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 )
 
-// leastGrace is what a kubelet gives containers at least between the signals TERM and KILL.
+// leastGrace is the least time between the signals TERM and KILL.
 const leastGrace = 2 * time.Second
 
 // A stop is why, when and how a running container ends. The zero value is that it never does.
@@ -17,7 +17,7 @@ type stop struct {
 	probe     string // the kind of the probe that failed
 }
 
-// stopAsked is how a container ends that is asked to end at a time.
+// stopAsked is how a container ends that the kubelet stops at a time.
 func (c *container) stopAsked(at time.Time, grace time.Duration, probe string) stop {
 	if c.program.known && c.program.runs > 0 && !c.program.guessed {
 		return stop{at.Add(max(grace, leastGrace)), at, codeKilled, probe}
@@ -25,7 +25,7 @@ func (c *container) stopAsked(at time.Time, grace time.Duration, probe string) s
 	return stop{at, at, codeTerminated, probe}
 }
 
-// ownStop is how a running container ends if nobody deletes its Pod: by itself, or by a probe that
+// ownStop is how a running container ends unless its Pod is deleted: by itself, or by a probe that
 // fails.
 func (c *container) ownStop(grace time.Duration) (first stop) {
 	if c.program.known {
@@ -59,8 +59,8 @@ func sooner(a, b stop) stop {
 	return a
 }
 
-// stopOf is how a running container ends: by itself, by a probe that fails, or because all are asked
-// to end.
+// stopOf is how a running container ends: by itself, by a probe that fails, or because the kubelet
+// stops all containers.
 func (k *kubelet) stopOf(c *container) stop {
 	s := c.ownStop(k.grace())
 	asked := k.stopAskedAt()
@@ -77,8 +77,8 @@ func (k *kubelet) stopOf(c *container) stop {
 	return sooner(s, other)
 }
 
-// turnOf returns when a sidecar is stopped: after the containers that are none and the sidecars
-// behind it, at the latest when the grace period is over.
+// turnOf returns when a sidecar is stopped: after the containers that are not sidecars, and after
+// the sidecars behind it, at the latest when the grace period is over.
 func (k *kubelet) turnOf(c *container, asked time.Time) time.Time {
 	turn := asked
 	before := append(slices.Clone(k.mains), k.inits[slices.Index(k.inits, c)+1:]...)
@@ -110,7 +110,7 @@ func (k *kubelet) stopAskedAt() (at time.Time) {
 	return at
 }
 
-// completeAt returns when the last container ended that is no sidecar.
+// completeAt returns when the last container ended that is not a sidecar.
 func (k *kubelet) completeAt() (at time.Time) {
 	for _, c := range k.all() {
 		if c.ended != nil && !c.sidecar {

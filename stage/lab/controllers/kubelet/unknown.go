@@ -14,8 +14,8 @@ import (
 // moment is how long a container runs whose command is not known, if it ends at all.
 const moment = time.Second
 
-// mainProgram returns what a container that is no init container does in its present run. If its
-// command does not say that, it ends after a moment, or it runs until it is stopped.
+// mainProgram returns the program of a container that is not an init container, in its present run.
+// If its command is unknown, the container ends after a moment, or runs until it is stopped.
 func (o Options) mainProgram(pod *unstructured.Unstructured, spec map[string]any, run int64) (program, error) {
 	p, err := o.program(pod, spec, run)
 	if err == nil && !p.known && !o.RunUnknown && endsSoon(pod, spec) {
@@ -24,9 +24,9 @@ func (o Options) mainProgram(pod *unstructured.Unstructured, spec map[string]any
 	return p, err
 }
 
-// endsSoon reports whether a container ends after a moment, of which it is not known what it does:
-// where its Pod is meant to end, unless it runs for ever by its nature. Without a command it does
-// what its image does, which is meant to end in a Job only.
+// endsSoon reports whether a container with an unknown program ends after a moment. It does if its
+// Pod is meant to end, unless its command runs forever by its nature. A container without a command
+// runs the program of its image, which is meant to end only in a Job.
 func endsSoon(pod *unstructured.Unstructured, spec map[string]any) bool {
 	words := commandOf(spec)
 	switch policy := fields.String(pod.Object, "spec", "restartPolicy"); {
@@ -45,15 +45,15 @@ func isOfJob(pod *unstructured.Unstructured) bool {
 	})
 }
 
-// isPause reports whether an image is that of a container that only waits.
+// isPause reports whether an image is the pause image, whose container only waits.
 func isPause(image string) bool {
 	name, _, _ := strings.Cut(baseName(image), ":")
 	name, _, _ = strings.Cut(name, "@")
 	return name == "pause"
 }
 
-// runsForEver reports whether a command runs for ever by its nature: pause, sleep infinity, or for
-// very long, tail -f, an endless loop of a shell, or a script with one of these.
+// runsForEver reports whether a command runs forever by its nature: pause, sleep infinity or a very
+// long time, tail -f, an endless loop of a shell, or a script with one of these.
 func runsForEver(words []string) bool {
 	for len(words) > 0 && isWrapper(words[0]) {
 		words = words[1:]
@@ -89,7 +89,7 @@ func isWrapper(word string) bool {
 	return false
 }
 
-// scriptRunsForEver reports whether one of the commands of a script runs for ever.
+// scriptRunsForEver reports whether one of the commands of a script runs forever.
 func scriptRunsForEver(script string) bool {
 	for _, command := range strings.FieldsFunc(script, func(r rune) bool { return strings.ContainsRune(";&|\n", r) }) {
 		if runsForEver(strings.Fields(command)) {

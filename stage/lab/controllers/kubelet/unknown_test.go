@@ -13,7 +13,7 @@ import (
 const ofJob = ", ownerReferences: [{apiVersion: batch/v1, kind: Job, name: j, uid: j, controller: true}]"
 
 // TestUnknownCommands: a container whose command is not known ends after a second where its Pod is
-// meant to end, unless it runs for ever by its nature.
+// meant to end, unless it runs forever by its nature.
 func TestUnknownCommands(t *testing.T) {
 	const ends, runs = "1s Succeeded", "0s Running"
 	for name, c := range map[string]struct{ container, policy, metadata, want string }{

@@ -17,7 +17,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/nodes"
 )
 
-// events returns the Events about Nodes, and those about their Pods, in the order of their times.
+// events returns the Events about Nodes and about their Pods, in the order of their times.
 func (h *history) events() (lines []string) {
 	h.t.Helper()
 	list, err := h.sim.Cluster().List(h.t.Context(), schema.GroupVersionKind{Version: "v1", Kind: "Event"}, "", metav1.ListOptions{})
@@ -67,7 +67,8 @@ func TestEventsOfNodesThatFail(t *testing.T) {
 	require.Equal(t, []string{"240 Normal RemovingNode: Node b event: Removing Node b from Controller ×1"}, h.events()[7:])
 }
 
-// TestAPodThatIsGoneIsKept is what its Event says: kube-controller-manager takes its deletion back.
+// TestAPodThatIsGoneIsKept checks the Event of such a Pod: kube-controller-manager cancels the
+// deletion.
 func TestAPodThatIsGoneIsKept(t *testing.T) {
 	h := recordWith(t, nodes.Options{}, aNode("a", "z"), aNode("b", "z"), aPod("p", "a", "{key: x, operator: Exists, tolerationSeconds: 50}"))
 	h.patch("Node", "a", "{spec: {taints: [{key: x, effect: NoExecute}]}}")

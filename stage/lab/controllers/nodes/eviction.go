@@ -20,11 +20,8 @@ import (
 )
 
 // TaintEviction returns the controller that deletes the Pods that do not tolerate the taints
-// NoExecute of their Node: at once, or when the shortest tolerationSeconds of the tolerations that
-// match have passed since it saw the taints. A Pod has tolerations of 300 seconds for the taints
-// not-ready and unreachable unless it has others for them. The Pods get the condition
-// DisruptionTarget and are deleted with their own grace period. A Pod whose Node loses its taints
-// before is kept. Its Events say that a Pod is marked for deletion, or no longer.
+// NoExecute of their Node. It deletes a Pod at once, or when the shortest tolerationSeconds of the
+// matching tolerations have passed since it saw the taints.
 func TaintEviction() reconcile.Controller {
 	e := &evictions{nodes: map[string]*evictedNode{}}
 	return reconcile.Controller{
@@ -83,10 +80,10 @@ func (n *evictedNode) isScheduled(pod *unstructured.Unstructured) bool {
 	return p != nil && p.scheduled
 }
 
-// An eviction is what is known of a Pod of a tainted Node.
+// An eviction is the knowledge about a Pod of a tainted Node.
 type eviction struct {
 	pod       *unstructured.Unstructured // as it was looked at last
-	scheduled bool                       // it is to be deleted, at a time
+	scheduled bool                       // it will be deleted, at a time
 	at        time.Time
 }
 
@@ -127,14 +124,14 @@ func (e *evictions) cancelAll(c control.Call, name string) {
 	delete(e.nodes, name)
 }
 
-// sorted returns what is known of the Pods, in the order of their names.
+// sorted returns the evictions in the order of the names of their Pods.
 func (n *evictedNode) sorted() []*eviction {
 	return slices.SortedFunc(maps.Values(n.pods), func(a, b *eviction) int {
 		return cmp.Or(cmp.Compare(a.pod.GetNamespace(), b.pod.GetNamespace()), cmp.Compare(a.pod.GetName(), b.pod.GetName()))
 	})
 }
 
-// cancel keeps a Pod that was to be deleted.
+// cancel keeps a Pod that was scheduled for deletion.
 func (p *eviction) cancel(c control.Call) {
 	if p.scheduled {
 		p.scheduled = false
@@ -149,8 +146,8 @@ func record(c control.Call, pod *unstructured.Unstructured, message string) {
 	c.Record(ref, "Normal", "TaintManagerEviction", message+control.NameOf(pod).String())
 }
 
-// schedule says when a Pod is deleted. A time that was set before stays while it is to be deleted
-// at all.
+// schedule decides when a Pod is deleted. An earlier time stays as long as the Pod must still be
+// deleted.
 func (n *evictedNode) schedule(c control.Call, pod *unstructured.Unstructured, taints []taint) {
 	p := n.pods[pod.GetUID()]
 	if p == nil {

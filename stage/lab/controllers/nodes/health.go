@@ -12,7 +12,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 )
 
-// A nodeHealth is what is known of the heartbeats of a Node.
+// A nodeHealth is the knowledge about the heartbeats of a Node.
 type nodeHealth struct {
 	uid       types.UID
 	zone      string
@@ -69,8 +69,8 @@ func (h *nodeHealth) expires(o Options) time.Time {
 	return h.probe.Add(o.GracePeriod)
 }
 
-// expire makes the conditions of a Node Unknown whose grace period is over, and returns the Node as
-// it is then.
+// expire makes the conditions of a Node Unknown if its grace period is over, and returns the
+// changed Node.
 func (h *nodeHealth) expire(c control.Call, node *unstructured.Unstructured, o Options) (*unstructured.Unstructured, error) {
 	if !c.Now.After(h.expires(o)) {
 		return node, nil
@@ -91,7 +91,7 @@ func (h *nodeHealth) expire(c control.Call, node *unstructured.Unstructured, o O
 	return node, nil
 }
 
-// unknown returns a condition whose status nobody knows any more.
+// unknown returns a condition whose status is no longer known.
 func unknown(old conditions.Condition, kind string, node *unstructured.Unstructured, now string) conditions.Condition {
 	switch {
 	case old == nil:

@@ -37,7 +37,7 @@ type history struct {
 	lines []string
 }
 
-// record writes down what happens to Nodes and Pods of a cluster from now on.
+// record records the changes of Nodes and Pods of a cluster from now on.
 func record(t testing.TB, c *clustertest.Cluster) *history {
 	return follow(&history{Cluster: c, t: t, sim: c.Simulation})
 }
@@ -93,8 +93,8 @@ func (h *history) note(e watch.Event) {
 	}
 }
 
-// describe says of a Node if it is ready and which taints it has, of a Pod its phase, if it is ready
-// and if it is being deleted.
+// describe returns a line about an object: for a Node whether it is ready and its taints, for a Pod
+// its phase, whether it is ready and whether it is being deleted.
 func describe(obj *unstructured.Unstructured) string {
 	ready, disrupted := "", ""
 	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")

@@ -13,9 +13,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// Kubelet is the annotation of a Node that says what its kubelet does. With the value [Stopped] it
-// sends no heartbeats and does nothing for its Pods, as on a machine that is off or cut off. Without
-// the annotation it runs.
+// Kubelet is the annotation of a Node that controls its kubelet. With the value [Stopped] the
+// kubelet sends no heartbeats and does nothing for its Pods, as on a machine that is off or cut
+// off. Without the annotation the kubelet runs.
 const (
 	Kubelet = "stagecraft-go.github.io/kubelet"
 	Stopped = "stopped"
@@ -26,15 +26,15 @@ func IsStopped(node *unstructured.Unstructured) bool {
 	return fields.Annotation(node, Kubelet) == Stopped
 }
 
-// KubeletRuns reports whether the kubelet of a Node does something for its Pods: the Node exists, it
-// is not stopped, and its condition Ready is not Unknown. It is for simulation.Options.Kubelet; node
-// is nil if there is none.
+// KubeletRuns reports whether the kubelet of a Node does something for its Pods: the Node exists,
+// it is not stopped, and its condition Ready is not Unknown. It is for simulation.Options.Kubelet;
+// node is nil if the Node does not exist.
 func KubeletRuns(node *unstructured.Unstructured) bool {
 	return node != nil && !IsStopped(node) && readyOf(node).Field("status") != "Unknown"
 }
 
-// Kubelets returns the controller that makes the Pods of a Node ready that is ready again: those
-// whose containers are ready, as a kubelet does when it reports again.
+// Kubelets returns the controller that makes Pods ready again when their Node is ready again, if
+// their containers are ready. A kubelet does this when it reports again.
 func Kubelets() reconcile.Controller {
 	return reconcile.Controller{
 		Name: "kubelet-readiness", For: kinds.Node, When: isReadyAgain, Indexes: []*reconcile.Index{pods.ByNode},
@@ -74,8 +74,8 @@ func makeReady(c control.Call, pod pods.Pod) error {
 	return err
 }
 
-// setReady writes the status of the condition Ready of a Pod that has it, and nothing else of it. It
-// reports whether it has: the Pod is there, and its condition was another.
+// setReady changes only the status of the condition Ready of a Pod that has this condition. It
+// reports whether it changed the condition: the Pod exists, and the old status was different.
 func setReady(c control.Call, pod pods.Pod, status string) (changed bool, err error) {
 	old := pod.Condition("Ready")
 	if old == nil || old.Field("status") == status {
@@ -87,8 +87,8 @@ func setReady(c control.Call, pod pods.Pod, status string) (changed bool, err er
 	return err == nil, control.IgnoreNotFound(err)
 }
 
-// writeConditions writes the conditions of a Pod, and its phase unless that is "". A Pod that is
-// gone is no error.
+// writeConditions writes the conditions of a Pod, and its phase unless that is "". A missing Pod is
+// not an error.
 func writeConditions(c control.Call, pod pods.Pod, list conditions.List, phase string) error {
 	return control.IgnoreNotFound(c.WriteStatus(pod.Unstructured, withConditions(pod, list, phase)))
 }

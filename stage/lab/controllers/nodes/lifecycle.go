@@ -18,9 +18,9 @@ import (
 )
 
 // Lifecycle returns the controller that finds the Nodes whose heartbeats have stopped. It makes
-// their conditions Unknown and their Pods not ready, and gives Nodes that are not ready the taint
-// NoExecute not-ready or unreachable: one Node of a zone every ten seconds, fewer if many Nodes of a
-// large zone are not ready, none if no Node of any zone is.
+// their conditions Unknown and their Pods not ready. It gives Nodes that are not ready the taint
+// NoExecute not-ready or unreachable. In each zone it taints one Node every ten seconds. It taints
+// fewer if many Nodes of a large zone are not ready, and none if no Node of any zone is ready.
 func Lifecycle(o Options) reconcile.Controller {
 	l := &lifecycle{options: o.withDefaults(), nodes: map[string]*nodeHealth{}, zones: map[string]*zone{}, registered: map[string]*unstructured.Unstructured{}, expiry: farAway}
 	return reconcile.Controller{
@@ -43,7 +43,7 @@ const leaseNamespace = "kube-node-lease"
 // evictionPeriod is the time between two looks at the Nodes that wait for their taint.
 const evictionPeriod = 100 * time.Millisecond
 
-// A lifecycle is what Lifecycle knows of the cluster.
+// A lifecycle is the state of the controller.
 type lifecycle struct {
 	options Options
 	start   time.Time // of the first pass
@@ -167,7 +167,7 @@ func (l *lifecycle) markBound(c control.Call) error {
 	return nil
 }
 
-// passIsDue reports whether there is a pass now that has something to do.
+// passIsDue reports whether a pass is due now that has work to do.
 func (l *lifecycle) passIsDue(now time.Time) bool {
 	if now.Equal(l.passed) || !tick(l.start, now, l.options.MonitorPeriod).Equal(now) {
 		return false
@@ -178,8 +178,7 @@ func (l *lifecycle) passIsDue(now time.Time) bool {
 	return l.wanted || !now.Before(l.nextExpiry())
 }
 
-// nextExpiry is the first pass that may find a Node whose heartbeats have stopped; farAway if none
-// will.
+// nextExpiry is the first pass that can find a Node whose heartbeats have stopped, or farAway.
 func (l *lifecycle) nextExpiry() time.Time {
 	if l.expiry.Equal(farAway) {
 		return farAway
@@ -248,7 +247,8 @@ func (l *lifecycle) registerNew(c control.Call, all []*unstructured.Unstructured
 	}
 }
 
-// forgetMissing forgets Nodes that are gone, and the heartbeats of those that were made again.
+// forgetMissing forgets Nodes that are gone, and the heartbeats of Nodes that were deleted and
+// created again.
 func (l *lifecycle) forgetMissing(c control.Call, all []*unstructured.Unstructured) {
 	there := make(map[string]types.UID, len(all))
 	for _, node := range all {
@@ -267,7 +267,8 @@ func (l *lifecycle) forgetMissing(c control.Call, all []*unstructured.Unstructur
 	}
 }
 
-// reference returns what the Events of a Node or Pod are about: an object without its version.
+// reference returns the object that Events of a Node or Pod are about: an object without its
+// version.
 func reference(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	ref := &unstructured.Unstructured{}
 	ref.SetGroupVersionKind(obj.GroupVersionKind())

@@ -5,26 +5,28 @@ import (
 	"time"
 )
 
-// Options of the controllers of this package. The zero value is the default, which is that of
+// Options of the controllers of this package. The zero value has the defaults of
 // kube-controller-manager.
 type Options struct {
 	// MonitorPeriod is the time between two passes over the Nodes. Default 5s.
 	MonitorPeriod time.Duration
 	// GracePeriod is how long a Node may send no heartbeat before it is unreachable. Default 50s.
 	GracePeriod time.Duration
-	// StartupGracePeriod is the same for a Node that never had the condition Ready. Default 60s.
+	// StartupGracePeriod is the grace period of a Node that never had the condition Ready. Default
+	// 60s.
 	StartupGracePeriod time.Duration
 	// EvictionRate is how many Nodes of a zone get taints NoExecute, per second. Default 0.1.
 	EvictionRate float32
-	// SecondaryEvictionRate is the same in a zone of more than LargeZone Nodes of which at least
-	// UnhealthyShare, and three, are not ready. Default 0.01. In a smaller zone it is 0.
+	// SecondaryEvictionRate is the rate in a zone of more than LargeZone Nodes if at least
+	// UnhealthyShare of the Nodes, and at least three, are not ready. Default 0.01. In a smaller
+	// zone it is 0.
 	SecondaryEvictionRate float32
 	// LargeZone is a number of Nodes. Default 50.
 	LargeZone int
 	// UnhealthyShare is a share from 0 to 1. Default 0.55.
 	UnhealthyShare float32
-	// RequireHeartbeats makes Nodes unreachable of which no heartbeat was ever seen. Default: they
-	// are alive for as long as they are ready.
+	// RequireHeartbeats makes Nodes unreachable that have never sent a heartbeat. Default: they are
+	// alive for as long as they are ready.
 	RequireHeartbeats bool
 	// TerminatedPods is how many Pods that have succeeded or failed are kept. Default 12,500; -1:
 	// all.

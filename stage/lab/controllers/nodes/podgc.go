@@ -18,11 +18,13 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// PodGC returns the Pod garbage collector. It looks at the cluster every 20 seconds, and makes Pods
-// Failed and deletes them without a grace period: the oldest of those that have succeeded or failed
-// while there are more than Options.TerminatedPods; those of Nodes that have been gone for
-// Options.Quarantine since it noticed; those that are being deleted and have no Node, or are on a
-// Node that is not ready and has the taint node.kubernetes.io/out-of-service.
+// PodGC returns the Pod garbage collector. It looks at the cluster every 20 seconds. It makes these
+// Pods Failed and deletes them without a grace period:
+//
+//   - the oldest Pods that have succeeded or failed, while there are more than Options.TerminatedPods
+//   - Pods of Nodes that have been gone for Options.Quarantine since the collector noticed
+//   - Pods that are being deleted and have no Node, or are on a Node that is not ready and has the
+//     taint node.kubernetes.io/out-of-service
 func PodGC(o Options) reconcile.Controller {
 	g := &podGC{options: o.withDefaults(), suspects: map[string]bool{}, missing: map[string]*missingNode{}}
 	return reconcile.Controller{
@@ -36,14 +38,14 @@ func PodGC(o Options) reconcile.Controller {
 	}
 }
 
-// A podGC is what PodGC knows of the cluster.
+// A podGC is the state of the controller.
 type podGC struct {
 	options    Options
 	start      time.Time
 	looked     time.Time
 	wanted     bool            // there is something to do in the next look
 	terminated int             // how many Pods are terminated
-	suspects   map[string]bool // Nodes that may be gone and have Pods
+	suspects   map[string]bool // Nodes that might be gone and have Pods
 	missing    map[string]*missingNode
 }
 
@@ -68,8 +70,8 @@ func (g *podGC) nodeChanged(c *reconcile.Cache, ch reconcile.Change) []types.Nam
 	return all // the first Node that is seen starts the clock
 }
 
-// isOutOfService reports whether an administrator says that a Node, which may be nil, does not come
-// back.
+// isOutOfService reports whether an administrator has marked a Node, which can be nil, as out of
+// service.
 func isOutOfService(node *unstructured.Unstructured) bool {
 	if node == nil || readyOf(node).IsTrue() {
 		return false
@@ -122,7 +124,7 @@ func (g *podGC) reconcile(ctx context.Context, r reconcile.Request) (reconcile.R
 	}
 	g.catchUp(c)
 	if g.lookIsDue(c) {
-		g.looked, g.wanted = c.Now, false // what it writes may be something to do in the next one
+		g.looked, g.wanted = c.Now, false // its writes can cause work for the next look
 		if err := g.look(c); err != nil {
 			g.looked, g.wanted = time.Time{}, true
 			return reconcile.Result{}, err
@@ -152,7 +154,7 @@ func (g *podGC) lookIsDue(c control.Call) bool {
 	return g.wanted || !c.Now.Before(g.nextFree(c))
 }
 
-// nextFree returns when the next quarantine ends after which there is a Pod to delete.
+// nextFree returns the end of the next quarantine after which a Pod must be deleted.
 func (g *podGC) nextFree(c control.Call) time.Time {
 	next := farAway
 	for name, m := range g.missing {
@@ -179,7 +181,7 @@ func (g *podGC) next(c control.Call) time.Duration {
 	return max(tick(g.start, at, g.options.GCPeriod).Sub(now), 1)
 }
 
-// look does what is to be done now.
+// look does the work that is due now.
 func (g *podGC) look(c control.Call) error {
 	if g.tooMany() {
 		if err := g.deleteTerminated(c); err != nil {
@@ -192,7 +194,7 @@ func (g *podGC) look(c control.Call) error {
 	return g.deleteOrphans(c)
 }
 
-// deleteTerminated deletes the Pods that were evicted first, then the oldest ones.
+// deleteTerminated deletes evicted Pods first, then the oldest Pods.
 func (g *podGC) deleteTerminated(c control.Call) error {
 	var found []pods.Pod
 	for _, pod := range pods.OfAll(c.Cache.List(kinds.Pod, "")) {

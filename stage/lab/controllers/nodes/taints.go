@@ -107,7 +107,7 @@ func wantedTaints(node *unstructured.Unstructured) (wanted []taint) {
 }
 
 // swapTaints adds taints that a Node does not have, with the time, and removes others. It returns
-// the Node as it is then.
+// the changed Node.
 func swapTaints(c control.Call, node *unstructured.Unstructured, add, remove []taint) (*unstructured.Unstructured, error) {
 	if len(add)+len(remove) == 0 {
 		return node, nil

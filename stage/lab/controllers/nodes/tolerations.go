@@ -16,11 +16,12 @@ type toleration struct {
 	forEver                      bool // it has no tolerationSeconds
 }
 
-// defaultTolerationSeconds is what the API server gives Pods for the taints not-ready and
-// unreachable.
+// defaultTolerationSeconds is the time for which Pods tolerate the taints not-ready and unreachable
+// by default in the API server.
 const defaultTolerationSeconds = 300
 
-// tolerationsOf returns the tolerations of a Pod with those that the API server adds.
+// tolerationsOf returns the tolerations of a Pod including the tolerations that the API server
+// adds.
 func tolerationsOf(pod *unstructured.Unstructured) (found []toleration) {
 	missing := map[string]bool{notReadyKey: true, unreachableKey: true}
 	for _, m := range fields.Maps(pod.Object, "spec", "tolerations") {
@@ -52,8 +53,8 @@ func (t toleration) matches(other taint) bool {
 	return (t.operator == "" || t.operator == "Equal") && t.value == other.value
 }
 
-// toleratedFor returns how long a Pod tolerates taints, or that it does so for ever. It is false if
-// it does not tolerate one of them at all.
+// toleratedFor returns how long a Pod tolerates taints, or that it tolerates them forever. It
+// returns false if the Pod does not tolerate one of the taints at all.
 func toleratedFor(pod *unstructured.Unstructured, taints []taint) (d time.Duration, forEver, ok bool) {
 	all, shortest := tolerationsOf(pod), int64(-1)
 	for _, one := range taints {

@@ -31,13 +31,13 @@ type zone struct {
 	bucket  bucket
 }
 
-// A waitingNode is to be tainted after a time.
+// A waitingNode gets taints after a time.
 type waitingNode struct {
 	name  string
 	after time.Time
 }
 
-// zoneOf returns the name of the zone of a Node, "" if it has none.
+// zoneOf returns the name of the zone of a Node, or "".
 func zoneOf(node *unstructured.Unstructured) string {
 	label := func(old, name string) string {
 		if _, ok := fields.Map(node.Object, "metadata", "labels")[old]; ok {
@@ -70,8 +70,8 @@ func (l *lifecycle) sortedZones() []*zone {
 	return found
 }
 
-// update has a Node tainted that is not ready, and takes the taints of one that is. A Node that has
-// the other taint gets the right one at once.
+// update schedules a Node that is not ready for its taint, and removes the taints of a ready Node.
+// A Node with the wrong one of the two taints gets the right one at once.
 func (z *zone) update(c control.Call, node *unstructured.Unstructured, ready string) error {
 	key, other := notReadyKey, unreachableKey
 	switch ready {
@@ -92,7 +92,7 @@ func (z *zone) update(c control.Call, node *unstructured.Unstructured, ready str
 	return nil
 }
 
-// markReachable takes the taints NoExecute of a Node, which no longer waits for one either.
+// markReachable removes the taints NoExecute of a Node, which then no longer waits for one.
 func (z *zone) markReachable(c control.Call, node *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	z.remove(node.GetName())
 	var remove []taint
@@ -108,8 +108,9 @@ func (z *zone) remove(name string) {
 	z.waiting = slices.DeleteFunc(z.waiting, func(w waitingNode) bool { return w.name == name })
 }
 
-// nextTaint returns when the next Node of the zone is tainted: at a multiple of evictionPeriod after
-// it began to wait, as soon as the rate allows it. It is farAway if none is.
+// nextTaint returns when the next Node of the zone is tainted: at a multiple of evictionPeriod
+// after it began to wait, as soon as the rate allows it. It returns farAway without a Node to
+// taint.
 func (z *zone) nextTaint(start time.Time) time.Time {
 	if len(z.waiting) == 0 {
 		return farAway
@@ -156,7 +157,7 @@ func (z *zone) taintNext(c control.Call, start time.Time) error {
 // A bucket holds at most one token, which comes back at a rate. Rates and tokens are computed as
 // client-go does, so that times are the same.
 type bucket struct {
-	rate   float32 // tokens a second; 0: none
+	rate   float32 // tokens a second; 0: no tokens
 	tokens float64
 	last   time.Time // when tokens were counted; zero: never
 }
@@ -169,7 +170,8 @@ func (b *bucket) at(t time.Time) float64 {
 	return min(1, b.tokens+t.Sub(b.last).Seconds()*float64(b.rate))
 }
 
-// next returns when there is a token: the zero time if there was one in the beginning.
+// next returns when the next token is available: the zero time if one was available from the
+// beginning.
 func (b *bucket) next() time.Time {
 	switch {
 	case b.rate <= 0:
@@ -194,9 +196,9 @@ func (b *bucket) setRate(rate float32, now time.Time) {
 	}
 }
 
-// handleDisruption finds the states of the zones by the Nodes that are ready, and changes the rates.
-// If no Node of any zone is ready, the control plane is taken for cut off: taints NoExecute are
-// removed, and none are set.
+// handleDisruption finds the states of the zones by the Nodes that are ready, and changes the
+// rates. If no Node of any zone is ready, it treats the control plane as cut off: it removes taints
+// NoExecute, and sets none.
 func (l *lifecycle) handleDisruption(c control.Call, ready map[string][]bool) error {
 	states, allFull := map[string]zoneState{}, true
 	for name, nodes := range ready {

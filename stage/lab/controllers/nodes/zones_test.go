@@ -20,7 +20,7 @@ func fleet(zone string, n int) (texts, names []string) {
 	return texts, names
 }
 
-// tainted returns how many Nodes have a taint NoExecute, and when the last one got it.
+// tainted returns how many Nodes have a taint NoExecute, and when the last of them got it.
 func (h *history) tainted() (n int, last string) {
 	for _, line := range h.of("NoExecute") {
 		_, _ = fmt.Sscan(line, &last)

@@ -13,9 +13,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// Admit is a Review of memory.Hooks that refuses, as an API server does, what exceeds a
-// ResourceQuota, and adds what it lets pass to status.used of the quotas. A quota without a status,
-// which [ResourceQuotas] writes, refuses nothing.
+// Admit is a Review of memory.Hooks. Like an API server, it refuses a write that exceeds a
+// ResourceQuota, and adds an accepted write to status.used of the quotas. A quota without a status
+// refuses nothing; [ResourceQuotas] writes the status.
 func Admit(v *memory.Review) error {
 	if v.Name.Namespace == "" {
 		return nil
@@ -45,7 +45,7 @@ func Admit(v *memory.Review) error {
 	return nil
 }
 
-// deltaOf returns what a write uses in addition. A change counts for Services and claims only.
+// deltaOf returns the additional use of a write. A change counts only for Services and claims.
 func deltaOf(v *memory.Review, quotas []*unstructured.Unstructured) Quantities {
 	switch {
 	case len(quotas) == 0:
@@ -58,7 +58,7 @@ func deltaOf(v *memory.Review, quotas []*unstructured.Unstructured) Quantities {
 	return nil
 }
 
-// spend returns what is used of a quota after a write; nil if the quota is not about it.
+// spend returns the use of a quota after a write; nil if the quota is not about the object.
 func spend(v *memory.Review, quota *unstructured.Unstructured, delta Quantities) (Quantities, error) {
 	hard, used := read(fields.Map(quota.Object, "status", "hard")), read(fields.Map(quota.Object, "status", "used"))
 	names := matching(v.Resource, hard.names())

@@ -41,9 +41,8 @@ func isCounted(of schema.GroupResource) bool {
 	return false
 }
 
-// ResourceQuotas returns the controller that writes the status of ResourceQuotas: what is used when
-// a quota is new or changes, and when objects are deleted or end. What is created is added by
-// [Admit].
+// ResourceQuotas returns the controller that writes the status of ResourceQuotas. It counts the use
+// when a quota is new or changes, and when objects are deleted or end. [Admit] adds new objects.
 func ResourceQuotas() reconcile.Controller {
 	c := reconcile.Controller{
 		Name: "resourcequota", For: kinds.ResourceQuota,

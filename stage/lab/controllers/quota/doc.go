@@ -1,28 +1,28 @@
-// Package quota has what Kubernetes does for ResourceQuotas.
+// Package quota does what Kubernetes does for ResourceQuotas.
 //
 //	Admit           refuses what exceeds a quota, within the write
 //	ResourceQuotas  the controller that counts what is used
 //
 // # Usage
 //
-// controllers.All has the controller, and package admission has Admit among the others that an API
-// server runs:
+// controllers.All has the controller. Package admission has Admit, together with the other checks
+// of an API server:
 //
 //	cluster := memory.New(memory.Options{})
 //	cluster.Extend(admission.Hooks())
 //
 // # Determinism
 //
-// Nothing is drawn at random. Quotas are looked at in the order of their names.
+// Nothing is drawn at random. Quotas are checked in the order of their names.
 //
 // # Concurrency
 //
-// Admit is called with the cluster locked. The controller belongs to one loop.
+// Admit is called while the cluster is locked. The controller belongs to one loop.
 //
 // # Compatibility
 //
-// Errors and usage are those of Kubernetes 1.36; the recording quota in package stage/lab/controllers is
-// compared. What differs:
+// Errors and usage are those of Kubernetes 1.36. Package stage/lab/controllers compares them with
+// the recording quota. What differs:
 //
 //	Kubernetes does                     | these do                       | why
 //	------------------------------------+--------------------------------+----------------------

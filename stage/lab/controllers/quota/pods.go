@@ -9,7 +9,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 )
 
-// usageOfPod returns what a Pod uses: nothing if it has ended.
+// usageOfPod returns the use of a Pod. A Pod that has ended uses nothing.
 func usageOfPod(pod map[string]any) Quantities {
 	if phase := fields.String(pod, "status", "phase"); phase == "Succeeded" || phase == "Failed" {
 		return nil
@@ -41,7 +41,8 @@ func isBasic(name string) bool {
 	return name == "cpu" || name == "memory" || name == "ephemeral-storage"
 }
 
-// Requests returns what a container requests: of a resource for which it has only a limit, that.
+// Requests returns the requests of a container. A resource with only a limit has the limit as its
+// request.
 func Requests(container map[string]any) Quantities {
 	requests := Limits(container)
 	maps.Copy(requests, read(fields.Map(container, "resources", "requests")))
@@ -53,15 +54,15 @@ func Limits(container map[string]any) Quantities {
 	return read(fields.Map(container, "resources", "limits"))
 }
 
-// PodRequests returns what a Pod with this spec requests: the sum of its containers, or more if an
-// init container asks for more, or what spec.resources says; and spec.overhead.
+// PodRequests returns the requests of a Pod with this spec: the sum of its containers, or more if
+// an init container asks for more, or the values of spec.resources; plus spec.overhead.
 func PodRequests(spec map[string]any) Quantities {
 	sum := sumOf(spec, Requests)
 	maps.Copy(sum, Requests(spec).of(wholePod(spec, "requests")))
 	return sum.plus(read(fields.Map(spec, "overhead")))
 }
 
-// PodLimits is PodRequests for limits. The overhead counts where there is a limit.
+// PodLimits is PodRequests for limits. The overhead counts for resources with a limit.
 func PodLimits(spec map[string]any) Quantities {
 	sum := sumOf(spec, Limits)
 	maps.Copy(sum, Limits(spec).of(wholePod(spec, "limits")))
@@ -96,7 +97,8 @@ func sumOf(spec map[string]any, of func(map[string]any) Quantities) Quantities {
 // required are the names in quotas that each container has to say something about.
 var required = []string{"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"}
 
-// unsaid returns what the containers of a Pod must say because a quota names it, "" for nothing.
+// unsaid returns the resources that the containers of a Pod must set because a quota names them, or
+// "".
 func unsaid(pod map[string]any, names []string) string {
 	spec := fields.Map(pod, "spec")
 	if len(fields.Map(spec, "resources", "requests"))+len(fields.Map(spec, "resources", "limits")) > 0 {

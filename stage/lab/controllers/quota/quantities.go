@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Quantities are amounts of resources, by name, that print as they were given. The methods change
-// none of them.
+// Quantities are amounts of resources, by name, that print as they were given. The methods do not
+// change them.
 type Quantities map[string]resource.Quantity
 
 // read reads quantities. One that cannot be read is left out.
@@ -66,7 +66,7 @@ func (q Quantities) minus(other Quantities) Quantities {
 	return left
 }
 
-// raiseTo makes each quantity at least that of other.
+// raiseTo makes each quantity at least the quantity in other.
 func (q Quantities) raiseTo(other Quantities) Quantities {
 	most := maps.Clone(q)
 	for name, n := range other {

@@ -18,7 +18,7 @@ var (
 // namedAlone are the resources that quotas can name without count/.
 var namedAlone = []string{"configmaps", "persistentvolumeclaims", "replicationcontrollers", "resourcequotas", "secrets", "services"}
 
-// usage returns what an object uses of all that a quota can name.
+// usage returns the use of an object, by all names that a quota can have.
 func usage(of schema.GroupResource, obj map[string]any) Quantities {
 	used := Quantities{"count/" + of.String(): pieces(1)}
 	if of.Group == "" && slices.Contains(namedAlone, of.Resource) {
@@ -68,13 +68,14 @@ func usageOfClaim(obj map[string]any) Quantities {
 	return used
 }
 
-// podNames are the names in quotas that are about Pods, beside extended resources and huge pages.
+// podNames are the names in quotas that are about Pods, except for extended resources and huge
+// pages.
 var podNames = []string{
 	"count/pods", "pods", "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.ephemeral-storage",
 	"limits.cpu", "limits.memory", "limits.ephemeral-storage",
 }
 
-// matching returns those of the names in a quota that are about a resource.
+// matching returns the names in a quota that are about a resource.
 func matching(of schema.GroupResource, names []string) (found []string) {
 	for _, name := range names {
 		switch {

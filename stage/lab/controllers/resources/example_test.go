@@ -17,7 +17,7 @@ func read(text string) *unstructured.Unstructured {
 	return obj
 }
 
-// What is free on a Node is what it can allocate without what its Pods request.
+// The free resources of a Node are its allocatable resources less the requests of its Pods.
 func ExampleAmounts() {
 	node := read(`status: {allocatable: {cpu: "4", memory: 8Gi, pods: "110"}}`)
 	running := read(`spec: {containers: [{resources: {requests: {cpu: 2500m, memory: 1Gi}}}]}`)

@@ -1,4 +1,4 @@
-// Package resources does arithmetic with the resources that Pods request and that Nodes offer, as a
+// Package resources adds up and compares the resources that Pods request and Nodes offer, as a
 // scheduler or a quota needs it.
 //
 // # Usage
@@ -17,8 +17,8 @@
 //
 // # Concurrency
 //
-// The functions are safe for concurrent use; they read what they are given and change nothing of
-// it. Amounts are a map: Add must not be called while another goroutine uses the same map.
+// The functions are safe for concurrent use; they do not change their arguments, except for Add.
+// Amounts are a map: Add must not be called while another goroutine uses the same map.
 //
 // # Compatibility
 //
@@ -36,8 +36,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
-// Amounts are resources by name, such as cpu, memory or nvidia.com/gpu. A name that is missing
-// stands for 0. The units are those of the package comment.
+// Amounts are resources by name, such as cpu, memory or nvidia.com/gpu. A missing name means 0. The
+// package comment defines the units.
 type Amounts map[string]int64
 
 // Add adds other amounts a number of times; -1 subtracts them.
@@ -47,8 +47,8 @@ func (a Amounts) Add(other Amounts, times int64) {
 	}
 }
 
-// Covers reports whether there is at least as much of every resource as is wanted. A resource of
-// which 0 is wanted is covered unless the amount is negative.
+// Covers reports whether there is at least as much of every resource as is wanted. A resource with
+// a wanted amount of 0 is covered unless the amount is negative.
 func (a Amounts) Covers(wanted Amounts) bool {
 	for name, n := range wanted {
 		if n > a[name] {
@@ -58,7 +58,7 @@ func (a Amounts) Covers(wanted Amounts) bool {
 	return true
 }
 
-// raiseTo makes each amount at least that of other.
+// raiseTo makes each amount at least the amount in other.
 func (a Amounts) raiseTo(other Amounts) {
 	for name, n := range other {
 		a[name] = max(a[name], n)
@@ -90,29 +90,29 @@ func quantityText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// Allocatable returns what a Node has for Pods, as status.allocatable says. The amount of "pods" is
-// how many Pods it takes.
+// Allocatable returns the amounts that a Node has for Pods, from status.allocatable. The amount of
+// "pods" is the largest number of Pods.
 func Allocatable(node *unstructured.Unstructured) Amounts {
 	quantities, _ := object.Map(node.Object, "status", "allocatable")
 	return Parse(quantities)
 }
 
-// OfPod returns what a Pod requests, see [OfPodSpec].
+// OfPod returns the requests of a Pod, see [OfPodSpec].
 func OfPod(pod *unstructured.Unstructured) Amounts {
 	spec, _ := object.Map(pod.Object, "spec")
 	return OfPodSpec(spec)
 }
 
-// OfPodSpec returns what a Pod with this spec, for example that of a template, requests: the sum of
-// its containers, or the request of an init container if that is higher, in both cases with the
-// sidecars that run at that time. What the Pod as a whole requests of CPU, memory and huge pages
-// (spec.resources) stands instead of that; spec.overhead is added. A container that has a limit and
-// no request for a resource requests its limit. Resources of which the Pod requests 0 are left out.
-// The place that the Pod takes among the "pods" of a Node is not counted.
+// OfPodSpec returns what a Pod with this spec, for example the spec of a template, requests. It is
+// the sum of its containers, or the request of an init container if that is higher. Both include
+// the sidecars that run at that time. What the Pod as a whole requests of CPU, memory and huge
+// pages (spec.resources) replaces that sum; spec.overhead is added. A container that has a limit
+// and no request for a resource requests its limit. The result leaves out resources whose request
+// is 0. It does not count the place that the Pod takes among the "pods" of a Node.
 func OfPodSpec(spec map[string]any) Amounts { return OfPodSpecOr(spec, nil) }
 
-// OfPodSpecOr is OfPodSpec where each container that requests nothing of a resource requests as much
-// as byDefault says. That is how kube-scheduler scores Nodes.
+// OfPodSpecOr is like OfPodSpec, but each container without a request for a resource requests the
+// amount in byDefault. kube-scheduler scores Nodes in this way.
 func OfPodSpecOr(spec map[string]any, byDefault Amounts) Amounts {
 	sum := ofContainers(spec, byDefault)
 	if limits, _ := object.Map(spec, "resources", "limits"); limits != nil {
@@ -140,7 +140,7 @@ func isOfWholePods(name string) bool {
 	return name == "cpu" || name == "memory" || strings.HasPrefix(name, "hugepages-")
 }
 
-// ofContainers is what the containers of a Pod need at the same time.
+// ofContainers returns what the containers of a Pod need at the same time.
 func ofContainers(spec map[string]any, byDefault Amounts) Amounts {
 	sum, highest, sidecars := Amounts{}, Amounts{}, Amounts{}
 	for _, c := range containers(spec, "initContainers") {
@@ -171,8 +171,8 @@ func containers(spec map[string]any, field string) (found []map[string]any) {
 	return found
 }
 
-// ofContainer returns the requests of a container, its limits for what it does not request, and the
-// default for what it has neither of.
+// ofContainer returns the requests of a container. A resource without a request has its limit, and
+// a resource with neither has the default.
 func ofContainer(c map[string]any, byDefault Amounts) Amounts {
 	limits, _ := object.Map(c, "resources", "limits")
 	requests, _ := object.Map(c, "resources", "requests")

@@ -66,7 +66,8 @@ func (a *assumedPod) whyNotBound(cache *reconcile.Cache) string {
 	return ""
 }
 
-// bind binds a Pod or, if it has claims that waited for a Node, has those bound first.
+// bind binds a Pod. If the Pod has claims that waited for a Node, it first waits until they are
+// bound.
 func (s *scheduler) bind(c control.Call, cy *Cycle, queued *QueuedPodInfo, n *NodeInfo) error {
 	s.nominated.remove(queued.Name())
 	volumes, _ := cy.Read(volumeBinding{}).(volumesOfPod)
@@ -86,8 +87,8 @@ func (s *scheduler) bind(c control.Call, cy *Cycle, queued *QueuedPodInfo, n *No
 	return control.IgnoreNotFound(err)
 }
 
-// selectVolume tells a claim on which Node its first Pod will run, on which a volume is to be
-// provisioned, or reserves the volume that there is.
+// selectVolume tells a claim on which Node its first Pod will run, so that a volume is provisioned
+// there, or reserves the existing volume.
 func selectVolume(c control.Call, p placedClaim, node string) error {
 	if p.volume != nil {
 		if fields.Map(p.volume.Object, "spec", "claimRef") != nil {
@@ -148,7 +149,7 @@ func (s *scheduler) finishBinding(c control.Call, assumed *assumedPod, pod *unst
 	return nil
 }
 
-// failBinding takes a Pod off its Node, which may matter to others, and has it tried again.
+// failBinding takes a Pod off its Node, which can affect others, and schedules another try.
 func (s *scheduler) failBinding(c control.Call, assumed *assumedPod, pod *unstructured.Unstructured, why string) error {
 	s.forget(assumed.Name())
 	s.queue.changed(ClusterEvent{Kind: kinds.Pod.Kind, Old: pod, OldPod: assumed.PodInfo}, c.Now)
@@ -159,7 +160,7 @@ func (s *scheduler) failBinding(c control.Call, assumed *assumedPod, pod *unstru
 	return report(c, pod, failure{reason: "SchedulerError", message: message, nominated: new(string)})
 }
 
-// nextBinding is when a binding will go on or fail though nothing changes, zero if never.
+// nextBinding returns when a binding will continue or fail without a change; zero means never.
 func (s *scheduler) nextBinding(c control.Call) (next time.Time) {
 	for _, assumed := range s.binding {
 		assumed.lookAt(c)

@@ -59,7 +59,7 @@ func (s *scheduler) recorder(d *Decision, nodes []*NodeInfo) func(string, []int6
 	}
 }
 
-// postFilter asks what can be done for a Pod that fits nowhere, and puts it aside.
+// postFilter runs the PostFilter plugins for a Pod that fits nowhere, and puts the Pod aside.
 func (s *scheduler) postFilter(c control.Call, cy *Cycle, queued *QueuedPodInfo, d *Decision) error {
 	found, keep := PostFilterResult{}, true
 	var reasons []string
@@ -97,7 +97,7 @@ func (s *scheduler) postFilter(c control.Call, cy *Cycle, queued *QueuedPodInfo,
 	return s.makeRoom(c, queued, found.Node, victims) // others see the nomination before anybody is gone
 }
 
-// makeRoom deletes the victims that are not being deleted already. If there are none, Pods of lower
+// makeRoom deletes the victims that are not being deleted already. Without victims, Pods of lower
 // priority keep their nominations.
 func (s *scheduler) makeRoom(c control.Call, queued *QueuedPodInfo, node string, victims []*PodInfo) error {
 	if len(victims) == 0 {

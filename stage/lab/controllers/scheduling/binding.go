@@ -24,8 +24,8 @@ func newCall(ctx context.Context, r reconcile.Request) control.Call {
 }
 
 // Bind gives a Pod its Node: it writes spec.nodeName, and the condition PodScheduled=True with the
-// time of the request, and records the Event Scheduled. A Pod that is gone is no error; one that has
-// changed since it was read is a conflict, after which the request is tried again.
+// time of the request, and records the Event Scheduled. A missing Pod is not an error. A Pod that
+// has changed since it was read is a conflict, and the request is tried again.
 //
 // stage/memory takes this; an API server wants a Binding instead.
 func Bind(ctx context.Context, r reconcile.Request, pod *unstructured.Unstructured, node string) error {
@@ -48,7 +48,7 @@ func Bind(ctx context.Context, r reconcile.Request, pod *unstructured.Unstructur
 
 const podScheduled = "PodScheduled"
 
-// longestNote is how long the message of an Event may be, in bytes.
+// longestNote is the longest message of an Event, in bytes.
 const longestNote = 1024
 
 // A failure is why a Pod is not scheduled.
@@ -57,7 +57,8 @@ type failure struct {
 	nominated       *string // its new status.nominatedNodeName, nil to leave it
 }
 
-// report records an Event and writes into a Pod why it is not scheduled, unless it says so already.
+// report records an Event and writes into a Pod why it is not scheduled, unless the Pod already
+// says so.
 func report(c control.Call, pod *unstructured.Unstructured, f failure) error {
 	note := f.message
 	if len(note) > longestNote {

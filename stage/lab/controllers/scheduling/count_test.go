@@ -14,7 +14,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
-// A nodeCount counts how often it is asked about a Node.
+// A nodeCount counts how often it is called for a Node.
 type nodeCount struct{ asked int }
 
 func (*nodeCount) Name() string { return "NodeCount" }
@@ -24,8 +24,8 @@ func (n *nodeCount) Filter(*scheduling.Cycle, *scheduling.NodeInfo) scheduling.S
 	return scheduling.Status{}
 }
 
-// TestWorkPerPod pins what BenchmarkTenThousandPods costs by counts, since times differ: kube-scheduler
-// looks at 493 of 1,200 Nodes for each Pod, however many Pods there are.
+// TestWorkPerPod checks the cost of BenchmarkTenThousandPods by counts, because times vary.
+// kube-scheduler looks at 493 of 1,200 Nodes for each Pod, for any number of Pods.
 func TestWorkPerPod(t *testing.T) {
 	reads.Pause(t)
 	few, many := workOf(t, 100), workOf(t, 500)
@@ -35,7 +35,7 @@ func TestWorkPerPod(t *testing.T) {
 	require.Less(t, perPod, 400.0)
 }
 
-// work is what scheduling costs: questions about Nodes, and allocations.
+// work is the cost of scheduling: calls for Nodes, and allocations.
 type work struct{ asked, allocations int }
 
 func workOf(t *testing.T, pods int) work {

@@ -10,31 +10,31 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// A Cycle is the scheduling of one Pod: what plugins look at, and what they remember meanwhile. It
-// must not be used from several goroutines at once, nor kept.
+// A Cycle is the scheduling of one Pod. Plugins read from it, and keep their data for this Pod in
+// it. It must not be used from several goroutines at once, and plugins must not keep it.
 type Cycle struct {
 	// Pod is the one to be scheduled.
 	Pod *PodInfo
-	// Nodes are all Nodes with their Pods, in kube-scheduler's order: one of each zone in turn. They
-	// must not be changed.
+	// Nodes are all Nodes with their Pods, in kube-scheduler's order, which takes one Node of each
+	// zone in turn. They must not be changed.
 	Nodes []*NodeInfo
-	// Cache has the other objects, see [Scheduler] for their kinds.
+	// Cache has the other objects; see [Scheduler] for their kinds.
 	Cache *reconcile.Cache
 	// Now is the time.
 	Now time.Time
 
 	framework  *framework
 	memories   []memory
-	filters    []FilterPlugin // those that have something to say about the Pod
+	filters    []FilterPlugin // the plugins that apply to the Pod
 	extended   []PreFilterExtensions
 	statuses   map[string]Status // of the Nodes that were looked at and that the Pod does not fit on
-	absent     Status            // of those that were not looked at
+	absent     Status            // of Nodes that were not looked at
 	early      bool              // a PreFilter was against the Pod, so that no Node was looked at
 	rejecters  []string          // the plugins that were against a Node
-	restricted []string          // those that named the only Nodes to be looked at
+	restricted []string          // the plugins that named the only Nodes to look at
 }
 
-// A memory is what one plugin remembers in a Cycle.
+// A memory is the data of one plugin in a Cycle.
 type memory struct {
 	plugin string
 	value  any
@@ -52,7 +52,7 @@ func (c *Cycle) Write(p Plugin, value any) {
 	c.memories = append(c.memories, memory{name, value})
 }
 
-// Read returns what a plugin remembers, nil if that is nothing.
+// Read returns the data that a plugin stored with Write, or nil.
 func (c *Cycle) Read(p Plugin) any {
 	name := p.Name()
 	for i := range c.memories {
@@ -63,7 +63,7 @@ func (c *Cycle) Read(p Plugin) any {
 	return nil
 }
 
-// Node returns a Node by its name, nil if there is none.
+// Node returns the Node with the given name, or nil.
 func (c *Cycle) Node(name string) *NodeInfo {
 	if n := c.framework.nodes[name]; n != nil && n.Node != nil {
 		return n
@@ -71,7 +71,8 @@ func (c *Cycle) Node(name string) *NodeInfo {
 	return nil
 }
 
-// A framework runs the plugins of a profile. It holds what lasts from one cycle to the next.
+// A framework runs the plugins of a profile. It keeps the data that lasts from one cycle to the
+// next.
 type framework struct {
 	profile     Profile
 	preFilters  []PreFilterPlugin
@@ -165,7 +166,7 @@ func (c *Cycle) removePod(p *PodInfo, n *NodeInfo) {
 	}
 }
 
-// findNodes returns Nodes on which the Pod fits, as many as are to be scored.
+// findNodes returns Nodes on which the Pod fits, as many as the plugins will score.
 func (c *Cycle) findNodes() []*NodeInfo {
 	nodes, rejected := c.preFilter()
 	if !rejected.Fits() {
@@ -186,7 +187,8 @@ func (c *Cycle) findNodes() []*NodeInfo {
 	return c.passFilters(nodes)
 }
 
-// passFilters looks at Nodes from where the last cycle ended, until one more fits than is wanted.
+// passFilters looks at Nodes, starting where the last cycle ended, until one more Node fits than is
+// wanted.
 func (c *Cycle) passFilters(nodes []*NodeInfo) (fit []*NodeInfo) {
 	f, wanted := c.framework, c.framework.nodesToFind(len(nodes))
 	for i := range nodes {
@@ -270,7 +272,7 @@ func (c *Cycle) best(nodes []*NodeInfo, record func(plugin string, scores []int6
 	return heap.Pop(&ranked).(scoredNode).node
 }
 
-// score fills in the weighted scores of one plugin. It is false if the plugin has nothing to say.
+// score fills in the weighted scores of one plugin. It returns false if the plugin does not apply.
 func (c *Cycle) score(p ScorePlugin, nodes []*NodeInfo, scores []int64) bool {
 	if pre, ok := p.(PreScorePlugin); ok && pre.PreScore(c, nodes).Skip {
 		return false

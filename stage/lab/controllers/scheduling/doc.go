@@ -1,14 +1,14 @@
-// Package scheduling has kube-scheduler's decisions as a controller of package stage/reconcile, made
-// of plugins, so that a scheduler of your own is its own filter or score and nothing else.
+// Package scheduling makes kube-scheduler's decisions, as a controller of package stage/reconcile.
+// It is made of plugins, so a scheduler of your own needs only its own filter or score.
 //
 // # Terminology
 //
-// The words are those of kube-scheduler. A [FilterPlugin] says whether a Pod may run on a Node; the
-// Nodes that pass all filters are scored by the plugins with the interface [ScorePlugin], and the Pod
-// is bound to the one with the highest sum. If there is none, a [PostFilterPlugin] may make room, and
-// the Pod waits in the queue, which a [QueueSortPlugin] orders. A [Profile] says which plugins take
-// part. A [Cycle] is the scheduling of one Pod, a [PodInfo] and a [NodeInfo] are a Pod and a Node with
-// what plugins read of them.
+// The words are those of kube-scheduler. A [FilterPlugin] says whether a Pod may run on a Node.
+// Plugins with the interface [ScorePlugin] score the Nodes that pass all filters, and the Pod is
+// bound to the Node with the highest sum. If no Node passes, a [PostFilterPlugin] can make room,
+// and the Pod waits in the queue, which a [QueueSortPlugin] orders. A [Profile] says which plugins
+// take part. A [Cycle] is the scheduling of one Pod. A [PodInfo] and a [NodeInfo] are a Pod and a
+// Node with what plugins read of them.
 //
 // # Usage
 //
@@ -32,44 +32,52 @@
 //	profile.Weights["MyScore"] = 10
 //	own := scheduling.Scheduler(scheduling.Options{SchedulerName: "mine", Profile: &profile})
 //
-// It runs beside the others, and takes the Pods with schedulerName: mine:
+// A scheduler of your own runs together with the others, and takes the Pods with schedulerName:
+// mine:
 //
 //	sim, err := simulation.New(set, simulation.Options{
 //		Controllers: append(controllers.All(controllers.Options{}), own),
 //		…
 //	})
 //
-// A filter has Filter in place of Score. One that keeps Pods waiting may also have QueueingHint, which
-// says after which changes they are tried again; without it, that is after each. Options.Trace is told
-// each decision: the Node with all scores, or the message and the victims.
+// A filter has Filter instead of Score. A filter that keeps Pods waiting can also have
+// QueueingHint, which says after which changes they are tried again. Without it, they are tried
+// after each change. Options.Trace is called with each decision: the Node with all scores, or the
+// message and the victims.
 //
-// The examples of this package are a bin packer, a scheduler of gangs with quotas and preemption, and
-// a score that avoids fragments. Sums of resources are in package stage/lab/controllers/resources.
+// The examples of this package are a bin packer, a scheduler of gangs with quotas and preemption,
+// and a score that avoids fragments. Package stage/lab/controllers/resources adds up resources.
 //
 // # Time
 //
-// No time passes while Pods are tried, so that kube-scheduler's backoff decides about their order
-// only. What takes time: a Pod that is rejected is tried again after 5 minutes, at a whole or half
-// minute, if anything has changed in the cluster since; where there is no Node at all it is tried
-// after 1, 2, 4, 8 and then each 10 seconds, and so a little later than the first Node comes; a Pod
-// whose claims wait for it is bound when, at the end of a second, they are bound, and fails after 10
-// minutes. A plugin of your own whose answers depend on the time is asked again only after a change:
-// let something change the label of a Node.
+// No time passes while Pods are tried, so kube-scheduler's backoff decides only their order. These
+// things take time:
+//
+//   - A Pod that is rejected is tried again after 5 minutes, at a whole or half minute, if anything
+//     in the cluster has changed since.
+//   - In a cluster without Nodes, a Pod is tried after 1, 2, 4, 8 and then each 10 seconds, and so
+//     a little later than the first Node comes.
+//   - A Pod whose claims wait for it is bound when, at the end of a second, the claims are bound.
+//     It fails after 10 minutes.
+//
+// If the answers of your own plugin depend on the time, the scheduler still calls it again only
+// after a change: let something change the label of a Node.
 //
 // # Determinism
 //
-// Nothing is drawn at random. Of Nodes with the same score the one is taken that kube-scheduler 1.36
-// takes, which depends on the order in which Nodes and zones were added.
+// Nothing is drawn at random. Among Nodes with the same score, it takes the Node that
+// kube-scheduler 1.36 takes. This depends on the order in which Nodes and zones were added.
 //
 // # Concurrency
 //
-// The functions are safe for concurrent use. Controllers and what they hand to plugins belong to one
-// loop.
+// The functions are safe for concurrent use. Controllers, and the objects that they pass to
+// plugins, belong to one loop.
 //
 // # Compatibility
 //
 // Decisions, messages, scores, victims, the order of attempts and their times are those of
-// kube-scheduler 1.36.3: stage/lab/internal/oracle/scheduler plays random scenarios with both. What differs:
+// kube-scheduler 1.36.3: stage/lab/internal/oracle/scheduler compares both in random scenarios.
+// What differs:
 //
 //	kube-scheduler does                      | this does                         | why
 //	-----------------------------------------+-----------------------------------+------------------
@@ -90,6 +98,7 @@
 //	write Events of events.k8s.io, of which  | write those of v1, which count    | one kind of Events
 //	a series keeps the first message         | what repeats                      | for all controllers
 //
-// A Node that is not ready counts as tainted even where no node lifecycle controller runs, and one
-// without the label kubernetes.io/hostname as if it had its name, which every kubelet sets.
+// A Node that is not ready counts as tainted even without a node lifecycle controller. A Node
+// without the label kubernetes.io/hostname is treated as if it had its name, which every kubelet
+// sets.
 package scheduling

@@ -16,8 +16,9 @@ func (p dynamicResources) PreFilter(c *Cycle) Status {
 	return Status{}
 }
 
-// PostFilter fails, as that of kube-scheduler 1.36.3 does, if another plugin was against the Pod before
-// this one was asked: preemption is not tried then, and "not found" is what the message ends with.
+// PostFilter fails, like the plugin in kube-scheduler 1.36.3, if another plugin rejected the Pod
+// before this plugin ran. The scheduler then does not try preemption, and the message ends with
+// "not found".
 func (p dynamicResources) PostFilter(c *Cycle) PostFilterResult {
 	if c.Read(p) == nil {
 		return PostFilterResult{Reasons: []string{"not found"}, Keep: true, failed: true}

@@ -7,8 +7,8 @@ type wholeDevices struct{}
 
 func (wholeDevices) Name() string { return "WholeDevices" }
 
-// Score is how much less is idle on Nodes that could still take a large Pod of 4 GPUs: 100 if the Pod
-// breaks nothing up, 0 if it leaves a fragment where a large Pod had room.
+// Score rates how little idle capacity is lost for a large Pod of 4 GPUs. It is 100 if the Pod
+// breaks nothing up, and 0 if it leaves a fragment where a large Pod had room.
 func (wholeDevices) Score(c *scheduling.Cycle, n *scheduling.NodeInfo) int64 {
 	const large = 4
 	before := n.Free()["nvidia.com/gpu"]

@@ -10,9 +10,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/scheduling"
 )
 
-// gangs is a scheduler for gangs, whose Pods a label names: they are bound only if all of them fit at
-// once and stay within the CPU quota of their namespace, together with what runs. Gangs of higher
-// priority preempt whole gangs of lower priority.
+// gangs is a scheduler for gangs. A label of a Pod names its gang. The Pods of a gang are bound
+// only if all of them fit at once and stay, together with running Pods, within the CPU quota of
+// their namespace. Gangs of higher priority preempt whole gangs of lower priority.
 type gangs struct {
 	size  int
 	quota resources.Amounts
@@ -30,8 +30,9 @@ func (g gangs) PreFilter(c *scheduling.Cycle) scheduling.Status {
 	return scheduling.Status{}
 }
 
-// place tries, on copies of the Nodes and without the Pods of some gangs, to place as many Pods like
-// the one of the cycle as its gang still needs. It returns the Node of the first one, or why not.
+// place tries to place as many Pods like the Pod of the cycle as its gang still needs. It works on
+// copies of the Nodes, without the Pods of some gangs. It returns the Node of the first Pod, or the
+// reason for the failure.
 func (g gangs) place(c *scheduling.Cycle, without []string) (first, reason string) {
 	used, missing, trial := resources.Amounts{}, g.size, []*scheduling.NodeInfo{}
 	for _, n := range c.Nodes {
@@ -95,12 +96,13 @@ func (g gangs) PostFilter(c *scheduling.Cycle) (found scheduling.PostFilterResul
 	return scheduling.PostFilterResult{Reasons: []string{"no gangs of lower priority make room"}}
 }
 
-// QueueingHint has a gang tried again when something comes free: not when another Pod is bound.
+// QueueingHint schedules another try of a gang when a resource becomes free, but not when another
+// Pod is bound.
 func (gangs) QueueingHint(_ *scheduling.PodInfo, e scheduling.ClusterEvent) bool {
 	return e.NewPod == nil
 }
 
-// Less has the gangs of high priority first, and keeps the Pods of a gang together.
+// Less puts the gangs of high priority first, and keeps the Pods of a gang together.
 func (gangs) Less(a, b *scheduling.QueuedPodInfo) bool {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), strings.Compare(gangOf(a.PodInfo), gangOf(b.PodInfo))) < 0
 }
@@ -118,8 +120,8 @@ spec: {schedulerName: gangs, priority: %[4]d, containers: [{name: c, image: i, r
 	return text
 }
 
-// Gangs of three Pods on 8 CPUs: the first one fits, the second would exceed the quota of 10 CPUs, for
-// the third no room is left. An urgent gang preempts the first one.
+// Gangs of three Pods on 8 CPUs. The first gang fits, the second would exceed the quota of 10 CPUs,
+// and the third has no room left. An urgent gang preempts the first one.
 func Example_gangsWithQuotaAndPreemption() {
 	const nodes = `
 {apiVersion: v1, kind: Node, metadata: {name: a}, status: {allocatable: {cpu: "4", pods: "10"}}}

@@ -49,7 +49,8 @@ spec:
 `
 
 // A scheduler of your own is a profile: the plugins of kube-scheduler, with your own filters and
-// scores. It runs beside the default one, which leaves Pods with another schedulerName alone.
+// scores. It runs together with the default scheduler, which leaves Pods with another schedulerName
+// alone.
 func Example() {
 	profile := scheduling.DefaultProfile()
 	profile.Plugins = append(profile.Plugins, fullestNode{})
@@ -59,9 +60,8 @@ func Example() {
 	// map[a:4 b:1]
 }
 
-// play runs a scheduler beside the other controllers for a minute, and another one for each text of
-// later objects, and prints how many Pods each
-// Node has.
+// play runs a scheduler together with the other controllers for a minute, and runs another minute
+// for each text of later objects. It prints how many Pods each Node has.
 func play(objects string, o scheduling.Options, later ...string) {
 	ctx := context.Background()
 	sim, err := simulation.New(stage.MustCompile(presets.NodeFast(), presets.PodFast()), simulation.Options{

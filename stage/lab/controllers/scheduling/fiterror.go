@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// fitMessage is what kube-scheduler writes into the condition PodScheduled of a Pod that fits on no
-// Node. The reasons of PostFilters stand at its end.
+// fitMessage is the message of kube-scheduler in the condition PodScheduled of a Pod that fits on
+// no Node. It ends with the reasons of PostFilters.
 func (c *Cycle) fitMessage(postFilter []string) string {
 	if len(c.Nodes) == 0 {
 		return "no nodes available to schedule pods"
@@ -27,8 +27,8 @@ func (c *Cycle) fitMessage(postFilter []string) string {
 
 func noNodeAvailable(nodes int) string { return fmt.Sprintf("0/%d nodes are available:", nodes) }
 
-// histogram prints the reasons of Nodes with their counts, sorted as text. Those of Nodes without a
-// status are that of absent.
+// histogram prints the reasons of Nodes with their counts, sorted as text. A Node without a status
+// has the reason absent.
 func histogram(nodes int, statuses map[string]Status, absent Status) string {
 	counts := map[string]int{}
 	for _, s := range statuses {

@@ -44,16 +44,16 @@ func podOnNode(pod *unstructured.Unstructured) *PodInfo {
 // podLeft reports whether a Pod has left its Node.
 func (e *ClusterEvent) podLeft() bool { return e.OldPod != nil && e.NewPod == nil }
 
-// nodeCame reports whether there is a new Node.
+// nodeCame reports whether a Node is new.
 func (e *ClusterEvent) nodeCame() bool { return e.OldNode == nil && e.NewNode != nil }
 
-// nodeLabelsChanged reports whether there is a new Node, or one with new labels.
+// nodeLabelsChanged reports whether a Node is new, or has new labels.
 func (e *ClusterEvent) nodeLabelsChanged() bool {
 	return e.NewNode != nil && (e.OldNode == nil || !sameFields(e.Old, e.New, []string{"metadata", "labels"}))
 }
 
-// taintsChanged reports whether taints of a Node changed, or it is no longer cordoned. After that
-// kube-scheduler 1.36 also tries those Pods again that plugins rejected which have an eye on new Nodes.
+// taintsChanged reports whether taints of a Node changed, or it is no longer cordoned. After such a
+// change, kube-scheduler 1.36 also tries Pods again whose plugins wait for new Nodes.
 func (e *ClusterEvent) taintsChanged() bool {
 	return e.OldNode != nil && e.NewNode != nil &&
 		(e.OldNode.unschedulable && !e.NewNode.unschedulable || !sameFields(e.Old, e.New, []string{"spec", "taints"}))
@@ -64,7 +64,8 @@ func (e *ClusterEvent) tolerationsGrew() bool {
 	return e.Own && len(fields.Slice(e.Old.Object, "spec", "tolerations")) != len(fields.Slice(e.New.Object, "spec", "tolerations"))
 }
 
-// changesNode reports whether a Node changed in what plugins read: not by a heartbeat.
+// changesNode reports whether a Node changed in the fields that plugins read. A heartbeat does not
+// count.
 func changesNode(ch reconcile.Change) bool {
 	if ch.Old == nil || ch.New == nil {
 		return true
@@ -139,7 +140,7 @@ func shrinks(before, now, wanted resources.Amounts) bool {
 	return false
 }
 
-// getsMore reports whether a Node has more than before of what a Pod requests.
+// getsMore reports whether a Node has more than before of a resource that a Pod requests.
 func (p *PodInfo) getsMore(old, now *NodeInfo) bool {
 	for name, amount := range now.Allocatable {
 		if amount > old.Allocatable[name] && (name == "pods" || p.Requests[name] > 0) {
@@ -167,8 +168,8 @@ func hardConstraints(p *PodInfo) []spreadConstraint {
 	return slices.DeleteFunc(slices.Clone(p.spread), func(s spreadConstraint) bool { return s.soft })
 }
 
-// counted reports whether a constraint counts a Pod, nil if there is none, that it did not count
-// before, or the other way round.
+// counted reports whether a change makes a constraint count a Pod that it did not count before, or
+// the other way round. A Pod that does not exist is nil.
 func counted(constraints []spreadConstraint, old, now *PodInfo) bool {
 	return slices.ContainsFunc(constraints, func(s spreadConstraint) bool {
 		counts := func(p *PodInfo) bool { return p != nil && s.selector.matches(p.labels) }
@@ -176,7 +177,8 @@ func counted(constraints []spreadConstraint, old, now *PodInfo) bool {
 	})
 }
 
-// spreadsOver reports whether a Node, nil if there is none, is in other domains than before.
+// spreadsOver reports whether a Node is in other domains than before. A Node that does not exist is
+// nil.
 func spreadsOver(constraints []spreadConstraint, old, now *NodeInfo) bool {
 	in := func(n *NodeInfo) bool { return n != nil && hasKeys(constraints, n) }
 	if in(old) != in(now) || !in(now) {

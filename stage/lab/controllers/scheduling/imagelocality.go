@@ -9,7 +9,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
-// Images below the first size do not count, nor what is above the second for each container.
+// Images smaller than the first size do not count. For each container, the part above the second
+// size does not count.
 const (
 	leastImageSize = 23 << 20
 	mostImageSize  = 1000 << 20

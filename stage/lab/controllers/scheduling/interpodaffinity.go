@@ -2,14 +2,14 @@ package scheduling
 
 import "slices"
 
-// interPodAffinity keeps Pods to domains with the Pods that their required affinity wants, and from
-// domains with Pods that their required anti-affinity, or that of those Pods, excludes. It prefers
-// Nodes by the preferred terms.
+// interPodAffinity implements Pod affinity. A Pod goes only to domains with the Pods that its
+// required affinity wants. It goes to no domain with Pods that its required anti-affinity excludes,
+// or whose required anti-affinity excludes it. It prefers Nodes by the preferred terms.
 type interPodAffinity struct{}
 
 func (interPodAffinity) Name() string { return "InterPodAffinity" }
 
-// affinityCounts are what is remembered of all Nodes for the Filter.
+// affinityCounts are the counts over all Nodes for the Filter.
 type affinityCounts struct {
 	required, requiredAnti []affinityTerm // of the Pod
 	namespaceLabels        map[string]any // of the Pod's namespace
@@ -123,7 +123,7 @@ func (s *affinityCounts) satisfiesExisting(n *NodeInfo) bool {
 	return true
 }
 
-// affinityScores are what is remembered for the Score: weights by domain.
+// affinityScores are the weights by domain for the Score.
 type affinityScores struct{ weights topologyCounts }
 
 func (p interPodAffinity) PreScore(c *Cycle, _ []*NodeInfo) Status {

@@ -84,7 +84,7 @@ func (nodeAffinity) PreFilter(c *Cycle) Status {
 	return Status{NodeNames: names}
 }
 
-// nodeNames returns the Nodes that a term names. It is false if it names none.
+// nodeNames returns the Nodes that a term names. It returns false if the term names no Node.
 func (t *nodeTerm) nodeNames() (names []string, restricted bool) {
 	for _, r := range t.onFields {
 		switch {

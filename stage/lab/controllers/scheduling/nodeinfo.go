@@ -10,18 +10,18 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/resources"
 )
 
-// A NodeInfo is a Node with what plugins read of it, its Pods, and the sum of what they request. It
-// must not be used from several goroutines at once.
+// A NodeInfo is a Node with the fields that plugins read, its Pods, and the sum of their requests.
+// It must not be used from several goroutines at once.
 type NodeInfo struct {
 	Name string
-	// Node is nil if there is none: Pods may name a Node that is gone or that is not known yet. It
-	// must not be changed.
+	// Node is nil if the Node does not exist: a Pod can name a Node that is gone or not known yet.
+	// It must not be changed.
 	Node *unstructured.Unstructured
-	// Allocatable is what the Node has for Pods, Requested the sum of what its Pods request, in the
-	// units of package resources. They must not be changed.
+	// Allocatable are the amounts that the Node has for Pods. Requested is the sum of the requests
+	// of its Pods. Both have the units of package resources. They must not be changed.
 	Allocatable, Requested resources.Amounts
-	// Pods are those that use the Node: that are bound to it, or are to be, and not terminal. They
-	// must not be changed.
+	// Pods are the Pods that use the Node: bound to it, or about to be bound, and not terminal.
+	// They must not be changed.
 	Pods []*PodInfo
 
 	unschedulable    bool
@@ -30,14 +30,14 @@ type NodeInfo struct {
 	softTaints       []Taint          // that are only to be avoided
 	images           map[string]int64 // bytes, by name
 	ports            map[hostPort]int // in use by Pods
-	withAffinity     []*PodInfo       // those of Pods that have terms of Pod affinity or anti-affinity
-	withAntiAffinity []*PodInfo       // those of Pods with required anti-affinity
+	withAffinity     []*PodInfo       // Pods that have terms of Pod affinity or anti-affinity
+	withAntiAffinity []*PodInfo       // Pods with required anti-affinity
 	capacity         scoredAmounts    // Allocatable, as scores read it
 	used             scoredAmounts    // Requested, as scores read it, with defaults for Pods without requests
 	requested        scoredAmounts    // Requested, as scores read it
 	zone             string           // region and zone
 	added            int              // in which order Nodes came
-	counts           *podCounts       // of Pods; nil until they are asked for
+	counts           *podCounts       // of Pods; nil until the first use
 }
 
 // scoredAmounts are the amounts that a score is made of. The score is computed for every Pod and
@@ -53,7 +53,7 @@ func (a *scoredAmounts) add(b scoredAmounts, times int64) {
 	a.memory += times * b.memory
 }
 
-// NewNodeInfo returns a Node without Pods. Its Pods that are not terminal are to be added.
+// NewNodeInfo returns a Node without Pods. The caller adds its Pods that are not terminal.
 func NewNodeInfo(node *unstructured.Unstructured) *NodeInfo {
 	n := &NodeInfo{Name: node.GetName(), Requested: resources.Amounts{}}
 	n.setNode(node)
@@ -76,7 +76,8 @@ func (n *NodeInfo) setNode(node *unstructured.Unstructured) {
 	n.zone = fields.String(n.labels, "topology.kubernetes.io/region") + "/" + fields.String(n.labels, labelZone)
 }
 
-// labelsOfNode returns the labels of a Node with that of its host, which every kubelet sets.
+// labelsOfNode returns the labels of a Node, with the label of its host name, which every kubelet
+// sets.
 func labelsOfNode(node *unstructured.Unstructured) map[string]any {
 	labels := labelsOf(node)
 	if fields.Value(labels, labelHostname) != nil {
@@ -87,7 +88,7 @@ func labelsOfNode(node *unstructured.Unstructured) map[string]any {
 	return all
 }
 
-// AddPod counts a Pod that is on the Node, or is to be.
+// AddPod counts a Pod that is bound to the Node, or about to be bound.
 func (n *NodeInfo) AddPod(p *PodInfo) {
 	n.count(p, 1)
 	n.Pods = append(n.Pods, p)
@@ -142,7 +143,7 @@ func (n *NodeInfo) updatePod(p *PodInfo, pod *unstructured.Unstructured) {
 	n.counts.change(p, 1)
 }
 
-// selected is how many Pods of a namespace a selector matches, without those that are being deleted.
+// selected is how many Pods of a namespace a selector matches, without Pods that are being deleted.
 func (n *NodeInfo) selected(s *selector, namespace string) int64 {
 	if n.counts == nil {
 		n.counts = countPods(n.Pods)
@@ -150,8 +151,8 @@ func (n *NodeInfo) selected(s *selector, namespace string) int64 {
 	return n.counts.selected(s, namespace)
 }
 
-// Free returns what is left of Allocatable, and of its "pods" how many more Pods the Node takes.
-// The caller may change it. An amount is negative if more is requested than the Node has.
+// Free returns the rest of Allocatable. Its amount of "pods" is how many more Pods the Node takes.
+// The caller may change the result. An amount is negative if more is requested than the Node has.
 func (n *NodeInfo) Free() resources.Amounts {
 	free := resources.Amounts{}
 	free.Add(n.Allocatable, 1)

@@ -5,7 +5,7 @@ import "github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/pods"
 // A hostPort is a port of the Node that a container takes.
 type hostPort = pods.HostPort
 
-// nodePorts keeps Pods from Nodes where a host port of theirs is taken.
+// nodePorts keeps a Pod from Nodes where one of its host ports is taken.
 type nodePorts struct{}
 
 func (nodePorts) Name() string { return "NodePorts" }

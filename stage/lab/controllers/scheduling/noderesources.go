@@ -4,13 +4,13 @@ import (
 	"math"
 )
 
-// Containers that request nothing count like this in scores, as in kube-scheduler.
+// The requests that scores assume for containers without requests, as in kube-scheduler.
 const (
 	defaultCPU    = 100       // millicores
 	defaultMemory = 200 << 20 // bytes
 )
 
-// NodeResourcesFit says whether a Node has enough left of what a Pod requests, and a place for one
+// NodeResourcesFit says whether a Node has enough resources left for a Pod, and a place for one
 // more Pod.
 func NodeResourcesFit(p *PodInfo, n *NodeInfo) Status {
 	var s Status

@@ -2,13 +2,14 @@ package scheduling
 
 import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-// The interfaces of plugins have the names and the order of those of kube-scheduler's framework. A
-// plugin has those of them that it needs. What a plugin finds out about a Pod it remembers in the
+// The interfaces of plugins have the names and the order of the interfaces in kube-scheduler's
+// framework. A plugin implements the interfaces that it needs. It keeps its data about a Pod in the
 // [Cycle], not in itself.
 
 // A Plugin takes part in the scheduling of Pods, by the other interfaces that it has.
 type Plugin interface {
-	// Name is what weights, traces and messages call it. It differs from those of all others.
+	// Name is the name of the plugin in weights, traces and messages. No other plugin has the same
+	// name.
 	Name() string
 }
 
@@ -22,13 +23,13 @@ type QueueSortPlugin interface {
 // A PreFilterPlugin is called once for each Pod, before any Node is looked at.
 type PreFilterPlugin interface {
 	Plugin
-	// PreFilter remembers what its Filter has to know. With Skip its Filter is not called for this
-	// Pod; with reasons no Node is looked at.
+	// PreFilter prepares the data for the Filter of this plugin. With Skip, its Filter is not
+	// called for this Pod. With reasons, no Node is looked at.
 	PreFilter(*Cycle) Status
 }
 
-// PreFilterExtensions are of a PreFilterPlugin that remembers something about the Pods of Nodes.
-// They are called when Pods are taken off a Node, or put there, to try something out.
+// PreFilterExtensions are for a PreFilterPlugin that keeps data about the Pods of Nodes. They are
+// called when the scheduler takes Pods off a Node, or puts Pods there, to try something.
 type PreFilterExtensions interface {
 	AddPod(*Cycle, *PodInfo, *NodeInfo)
 	RemovePod(*Cycle, *PodInfo, *NodeInfo)
@@ -40,8 +41,8 @@ type FilterPlugin interface {
 	Filter(*Cycle, *NodeInfo) Status
 }
 
-// A PostFilterPlugin is asked when a Pod fits on no Node, for example to preempt other Pods. The
-// first one that finds a Node decides.
+// A PostFilterPlugin is called for a Pod that fits on no Node, for example to preempt other Pods.
+// The first plugin that finds a Node decides.
 type PostFilterPlugin interface {
 	Plugin
 	PostFilter(*Cycle) PostFilterResult
@@ -60,8 +61,8 @@ type ScorePlugin interface {
 	Score(*Cycle, *NodeInfo) int64
 }
 
-// ScoreExtensions are of a ScorePlugin whose scores have other bounds: NormalizeScore, which is
-// given those of all Nodes, brings them to 0 to 100.
+// ScoreExtensions are for a ScorePlugin whose scores have other bounds. NormalizeScore gets the
+// scores of all Nodes, and changes them to 0 to 100.
 type ScoreExtensions interface {
 	NormalizeScore(*Cycle, []int64)
 }
@@ -73,36 +74,36 @@ type EnqueueExtensions interface {
 	QueueingHint(waiting *PodInfo, e ClusterEvent) bool
 }
 
-// A ClusterEvent is a change of an object: a Pod that came to a Node, is changed there, or left it, a
-// Pod that waits and is changed, or a change of an object of another kind that plugins read.
+// A ClusterEvent is a change of an object. The object is a Pod that came to a Node, changed there,
+// or left it, a waiting Pod that changed, or an object of another kind that plugins read.
 type ClusterEvent struct {
-	// Kind is that of the object.
+	// Kind is the kind of the object.
 	Kind string
-	// Old and New are the object before and after, nil if there was or is none. They must not be
-	// changed.
+	// Old and New are the object before and after; nil without an object. They must not be changed.
 	Old, New *unstructured.Unstructured
-	// Own is that the Pod itself was changed that waits.
+	// Own is true if the waiting Pod itself was changed.
 	Own bool
-	// OldPod and NewPod are the Pod before and after, nil when it was or is on no Node, nor nominated
-	// to one.
+	// OldPod and NewPod are the Pod before and after. They are nil if the Pod is not on a Node and
+	// not nominated to one.
 	OldPod, NewPod *PodInfo
 	// OldNode and NewNode are a Node before and after, without its Pods.
 	OldNode, NewNode *NodeInfo
 
-	nominated bool // OldPod was not there, the Node was only meant for it
+	nominated bool // OldPod was not on the Node, the Node was only nominated for it
 }
 
-// A Status is what a plugin says of a Pod, or of a Pod on a Node. The zero value is that there is
-// nothing against it.
+// A Status is the result of a plugin for a Pod, or for a Pod on a Node. The zero value means that
+// the plugin accepts the Pod.
 type Status struct {
-	// Reasons are why the Pod may not run on the Node, in kube-scheduler's words.
+	// Reasons are why the Pod must not run on the Node, in kube-scheduler's words.
 	Reasons []string
 	// Unresolvable is whether the reasons hold whatever Pods leave the Node, so that preemption
 	// would not help.
 	Unresolvable bool
-	// Skip is that the plugin has nothing to say about this Pod.
+	// Skip means that the plugin does not apply to this Pod.
 	Skip bool
-	// NodeNames, which a PreFilter may set, are the only Nodes that have to be looked at. Nil for all.
+	// NodeNames, which a PreFilter can set, are the only Nodes that the scheduler has to look at.
+	// Nil: all Nodes.
 	NodeNames []string
 
 	plugin string // whose it is
@@ -111,31 +112,31 @@ type Status struct {
 // Fits reports whether the Pod may run on the Node.
 func (s Status) Fits() bool { return len(s.Reasons) == 0 }
 
-// A PostFilterResult is what a PostFilterPlugin found.
+// A PostFilterResult is the result of a PostFilterPlugin.
 type PostFilterResult struct {
-	// Node is where the Pod will fit once the victims are gone, "" for none. It becomes the Pod's
-	// status.nominatedNodeName.
+	// Node is where the Pod will fit once the victims are gone; "" without such a Node. It becomes
+	// the Pod's status.nominatedNodeName.
 	Node string
 	// Victims are the Pods to delete.
 	Victims []*PodInfo
-	// Reasons are why there is no Node.
+	// Reasons are why no Node was found.
 	Reasons []string
-	// Keep is that a Node that was found for the Pod before is still meant for it.
+	// Keep means that a Node that was nominated for the Pod before stays nominated.
 	Keep bool
 
-	failed bool // no other plugin is asked
+	failed bool // no other plugin runs
 }
 
-// A Profile is which plugins decide. The order of those that filter matters for the messages: the
-// first one that says no gives the reason.
+// A Profile is which plugins decide. The order of the filter plugins matters for the messages: the
+// first plugin that rejects a Node gives the reason.
 type Profile struct {
 	// Plugins are called where they have the interface. The first QueueSortPlugin counts.
 	Plugins []Plugin
 	// Weights are by which factor the scores of plugins are multiplied, by name. Default 1.
 	Weights map[string]int64
-	// PercentageOfNodesToScore is how many Nodes on which a Pod fits are looked for before the best
-	// of them is taken, of clusters with 100 Nodes and more. The default is kube-scheduler's: 50
-	// less one for each 125 Nodes, at least 5.
+	// PercentageOfNodesToScore limits the search in clusters with 100 Nodes and more. It is the
+	// share of Nodes that must fit before the scheduler takes the best of them. The default is
+	// kube-scheduler's: 50 less one for each 125 Nodes, at least 5.
 	PercentageOfNodesToScore int
 }
 

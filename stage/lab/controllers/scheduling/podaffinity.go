@@ -12,7 +12,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// podAffinity is what a Pod says of the Pods beside which it wants to run, or not.
+// podAffinity says next to which Pods a Pod wants to run, or not.
 type podAffinity struct {
 	required, requiredAnti   []affinityTerm
 	preferred, preferredAnti []affinityTerm
@@ -55,8 +55,9 @@ const (
 	preferredTerms = "preferredDuringSchedulingIgnoredDuringExecution"
 )
 
-// readAffinityTerm reads a term of a Pod. Without namespaces it is about the Pod's own. What
-// matchLabelKeys and mismatchLabelKeys name is taken from the Pod's labels, as the API server does.
+// readAffinityTerm reads a term of a Pod. Without namespaces, the term is about the Pod's own
+// namespace. The values of matchLabelKeys and mismatchLabelKeys come from the Pod's labels, as in
+// the API server.
 func readAffinityTerm(namespace string, labels, m map[string]any) affinityTerm {
 	namespaces, _ := object.Strings(m, "namespaces")
 	t := affinityTerm{
@@ -71,7 +72,7 @@ func readAffinityTerm(namespace string, labels, m map[string]any) affinityTerm {
 	return t
 }
 
-// sameLabels requires the values that labels have for the keys in a field.
+// sameLabels requires the label values for the keys in a field.
 func sameLabels(m map[string]any, field, operator string, labels map[string]any) (all []requirement) {
 	keys, _ := object.Strings(m, field)
 	for _, key := range keys {
@@ -87,7 +88,7 @@ func (t *affinityTerm) matches(p *PodInfo, namespaceLabels map[string]any) bool 
 	return (slices.Contains(t.namespaces, p.namespace) || t.namespaceSelector.matches(namespaceLabels)) && t.selector.matches(p.labels)
 }
 
-// withNamespaces returns the terms with the namespaces that their namespaceSelectors select.
+// withNamespaces returns the terms with the namespaces selected by their namespaceSelectors.
 func withNamespaces(cache *reconcile.Cache, terms []affinityTerm) []affinityTerm {
 	named := slices.Clone(terms)
 	for i := range named {
@@ -106,7 +107,7 @@ func withNamespaces(cache *reconcile.Cache, terms []affinityTerm) []affinityTerm
 	return named
 }
 
-// namespaceLabels returns the labels of a namespace, with the one that the API server adds.
+// namespaceLabels returns the labels of a namespace, with the label that the API server adds.
 func namespaceLabels(cache *reconcile.Cache, name string) map[string]any {
 	namespace := cache.Get(kinds.Namespace, types.NamespacedName{Name: name})
 	if namespace == nil {
@@ -134,7 +135,7 @@ func (t topologyCounts) add(n *NodeInfo, key string, times int64) {
 	}
 }
 
-// of returns the count of a Node's domain. It is false if the Node is in none.
+// of returns the count of a Node's domain. It returns false if the Node is in no domain.
 func (t topologyCounts) of(n *NodeInfo, key string) (int64, bool) {
 	value, ok := n.labels[key].(string)
 	return t[topologyPair{key, value}], ok

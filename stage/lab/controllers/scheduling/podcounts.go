@@ -9,8 +9,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 )
 
-// podCounts are the Pods of a Node that are not being deleted, counted by their labels: Pods of one
-// workload have the same ones, so that a selector is asked once about all of them.
+// podCounts are the Pods of a Node that are not being deleted, counted by their labels. Pods of one
+// workload have the same labels, so a selector is matched once for all of them.
 type podCounts struct {
 	groups  map[string]*podGroup     // see groupOf
 	byLabel map[podLabel][]*podGroup // and all of a namespace, without key and value

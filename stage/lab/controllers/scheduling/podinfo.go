@@ -15,14 +15,14 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/resources"
 )
 
-// A PodInfo is a Pod with what plugins read of it, so that it is read once and not for each Node. It
-// must not be changed.
+// A PodInfo is a Pod with the fields that plugins read, so that they are read once and not for each
+// Node. It must not be changed.
 type PodInfo struct {
 	// Pod is shared and must not be changed.
 	Pod *unstructured.Unstructured
-	// Requests are what the Pod requests, in the units of package resources.
+	// Requests are the requests of the Pod, in the units of package resources.
 	Requests resources.Amounts
-	// Priority is spec.priority or, where the Pod is one that a scheduler took in, the value of its
+	// Priority is spec.priority or, for a Pod that a scheduler took in, the value of its
 	// PriorityClass.
 	Priority int64
 
@@ -41,9 +41,9 @@ type PodInfo struct {
 	affinity     podAffinity
 	claims       []claimName
 	disks        []disk
-	scored       scoredAmounts // Requests, with defaults, while the Pod is to be scheduled
+	scored       scoredAmounts // Requests, with defaults, before the Pod is scheduled
 	counted      scoredAmounts // the same once it is on a Node
-	neverPreempt bool          // it preempts nobody
+	neverPreempt bool          // it preempts no Pod
 	terminating  bool
 }
 
@@ -69,7 +69,7 @@ func NewPodInfo(pod *unstructured.Unstructured) *PodInfo {
 	return p
 }
 
-// setPod takes in a later state of the Pod, of which what it asks for is the same.
+// setPod takes in a later state of the Pod whose requests are the same.
 func (p *PodInfo) setPod(pod *unstructured.Unstructured) {
 	p.Pod, p.namespace = pod, pod.GetNamespace()
 	if labels := labelsOf(pod); p.group == "" || !maps.Equal(labels, p.labels) {
@@ -78,9 +78,9 @@ func (p *PodInfo) setPod(pod *unstructured.Unstructured) {
 	p.terminating = fields.IsTerminating(pod)
 }
 
-// readScored reads what scores take the Pod to request. While it is to be scheduled, kube-scheduler
-// leaves out what it requests as a whole; once it is on a Node, that counts, and defaults only for
-// what none of its containers requests.
+// readScored reads the requests of the Pod that scores use. Before the Pod is scheduled,
+// kube-scheduler leaves out the request of the Pod as a whole. Once the Pod is on a Node, this
+// request counts, and defaults count only for resources that none of its containers requests.
 func (p *PodInfo) readScored(spec map[string]any) {
 	defaults := resources.Amounts{"cpu": defaultCPU, "memory": defaultMemory}
 	p.scored = scoredAmountsOf(resources.OfPodSpecOr(spec, defaults))
@@ -120,7 +120,7 @@ func (p *PodInfo) matchesNode(name string, labels map[string]any) bool {
 	}))
 }
 
-// started is when the Pod was started; one that was not counts as started now.
+// started is when the Pod was started. A Pod that was not started counts as started now.
 func (p *PodInfo) started(now time.Time) time.Time {
 	if at, ok := fields.Time(p.Pod.Object, "status", "startTime"); ok {
 		return at
@@ -128,13 +128,13 @@ func (p *PodInfo) started(now time.Time) time.Time {
 	return now
 }
 
-// compareImportance puts the Pods first that preemption spares first: those of higher priority, and
-// of the same priority those that were started earlier.
+// compareImportance puts the Pods first that preemption spares first: Pods of higher priority and,
+// with the same priority, Pods that were started earlier.
 func compareImportance(a, b *PodInfo, now time.Time) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.started(now).Compare(b.started(now)))
 }
 
-// nominatedNode is the Node on which Pods were preempted for this one, "" for none.
+// nominatedNode is the Node on which Pods were preempted for this Pod, or "".
 func (p *PodInfo) nominatedNode() string { return nominatedNode(p.Pod) }
 
 func nominatedNode(pod *unstructured.Unstructured) string {

@@ -14,7 +14,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
 )
 
-// nominator has the Pods for which room is being made, by the Node.
+// nominator has the Pods for which room is being made, by Node.
 type nominator map[string][]*PodInfo
 
 // on returns the Pods nominated to a Node to which another Pod has to yield.
@@ -43,7 +43,7 @@ func (n nominator) add(p *PodInfo, node string) {
 	}
 }
 
-// update takes in that what a Pod asks for, or its labels, have changed.
+// update takes in a change of the requests or the labels of a Pod.
 func (n nominator) update(p *PodInfo) {
 	for _, nominated := range n {
 		for i := range nominated {
@@ -80,7 +80,7 @@ func (defaultPreemption) PostFilter(c *Cycle) PostFilterResult {
 	return PostFilterResult{Node: best.node.Name, Victims: best.victims}
 }
 
-// whyNotEligible says why a Pod may not preempt others, "" if it may.
+// whyNotEligible says why a Pod must not preempt others, or "" if it may.
 func whyNotEligible(c *Cycle) string {
 	if c.Pod.neverPreempt {
 		return "not eligible due to preemptionPolicy=Never."
@@ -104,8 +104,8 @@ func isPreempted(pod *unstructured.Unstructured) bool {
 	return target.IsTrue() && target.Field("reason") == preemptedByScheduler
 }
 
-// findCandidates tries Nodes until a tenth of them, and at least 100, are candidates of which one
-// violates no budget. It also returns why others are none.
+// findCandidates tries Nodes until a tenth of them, and at least 100, are candidates, and at least
+// one candidate violates no budget. It also returns why the other Nodes are not candidates.
 func findCandidates(c *Cycle) (found []candidate, statuses map[string]Status) {
 	potential := slices.DeleteFunc(slices.Clone(c.Nodes), func(n *NodeInfo) bool { return c.Status(n).Unresolvable })
 	wanted, harmless := min(max(len(potential)/10, 100), len(potential)), false
@@ -125,8 +125,8 @@ func findCandidates(c *Cycle) (found []candidate, statuses map[string]Status) {
 	return found, statuses
 }
 
-// selectVictims takes all Pods of lower priority off a Node, and puts back those for which there is
-// room: first those that budgets protect, the most important first.
+// selectVictims takes all Pods of lower priority off a Node, and puts back the Pods that still fit:
+// first the Pods that budgets protect, the most important first.
 func selectVictims(c *Cycle, real *NodeInfo) (candidate, Status) {
 	n, lower := real.Clone(), []*PodInfo(nil)
 	for _, p := range real.Pods {
@@ -194,8 +194,8 @@ func budgetsOf(c *Cycle) (all []budget) {
 	return all
 }
 
-// splitByBudgets tells the Pods whose deletion would violate a budget, after that of those before
-// them, from the others.
+// splitByBudgets separates the Pods whose deletion would violate a budget, after the deletion of
+// the Pods before them, from the other Pods.
 func splitByBudgets(c *Cycle, pods []*PodInfo) (protected, others []*PodInfo) {
 	budgets := budgetsOf(c)
 	for _, p := range pods {
@@ -235,7 +235,7 @@ func (found candidate) prioritySum() (sum int64) {
 	return sum
 }
 
-// earliestStart is that of the victims of the highest priority.
+// earliestStart is the earliest start of the victims of the highest priority.
 func (found candidate) earliestStart(now time.Time) time.Time {
 	earliest := found.victims[0].started(now)
 	for _, p := range found.victims {

@@ -61,7 +61,8 @@ func TestAnEphemeralVolumeWaitsForItsClaim(t *testing.T) {
 	require.Contains(t, c.Message("Pod", "p", "PodScheduled"), `waiting for ephemeral volume controller to create the persistentvolumeclaim "p-v"`)
 }
 
-// TestAClaimIsBoundWhereItsClassAllows: the class allows one zone, and a volume that exists has one.
+// TestAClaimIsBoundWhereItsClassAllows: the class allows one zone, and an existing volume is in one
+// zone.
 func TestAClaimIsBoundWhereItsClassAllows(t *testing.T) {
 	c := clustertest.New(t, clustertest.Options{Nodes: 3})
 	for i, zone := range []string{"zone-x", "zone-y", "zone-z"} {

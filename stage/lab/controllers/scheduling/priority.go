@@ -12,8 +12,8 @@ import (
 // systemPriorities are the PriorityClasses that every cluster has.
 var systemPriorities = map[string]int64{"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}
 
-// resolvedPodInfo reads a Pod. Where it has no priority, it gets that of its PriorityClass or of the
-// default one, which on a cluster the API server writes.
+// resolvedPodInfo reads a Pod. A Pod without a priority gets the priority of its PriorityClass, or
+// of the default class. On a real cluster the API server writes it.
 func resolvedPodInfo(cache *reconcile.Cache, pod *unstructured.Unstructured) *PodInfo {
 	p := NewPodInfo(pod)
 	spec := fields.Map(pod.Object, "spec")
@@ -31,8 +31,8 @@ func resolvedPodInfo(cache *reconcile.Cache, pod *unstructured.Unstructured) *Po
 	return p
 }
 
-// priorityClassOf returns the PriorityClass with a name, without a name the global default with the
-// smallest value; nil if there is none.
+// priorityClassOf returns the PriorityClass with the given name. Without a name it returns the
+// global default with the smallest value. It returns nil if no class matches.
 func priorityClassOf(cache *reconcile.Cache, name string) (found *unstructured.Unstructured) {
 	if name != "" {
 		return cache.Get(kinds.PriorityClass, types.NamespacedName{Name: name})

@@ -14,7 +14,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// whyNotProvisioned returns why no volume can be made for a claim on a Node, "" if one can.
+// whyNotProvisioned returns why no volume can be provisioned for a claim on a Node, or "".
 func whyNotProvisioned(cache *reconcile.Cache, claim *unstructured.Unstructured, n *NodeInfo) string {
 	class := storageclass.Of(cache, claim)
 	switch {
@@ -43,9 +43,9 @@ func canProvision(class *unstructured.Unstructured, n *NodeInfo) bool {
 	})
 }
 
-// capacitySuffices reports whether a driver that tells its capacity has room for a claim where a
-// Node reaches it. Like kube-scheduler, it subtracts nothing for what is provisioned meanwhile: the
-// driver tells its new capacity.
+// capacitySuffices reports whether a driver that reports its capacity has room for a claim where a
+// Node reaches it. Like kube-scheduler, it does not subtract volumes that were provisioned
+// meanwhile: the driver reports its new capacity.
 func capacitySuffices(cache *reconcile.Cache, class, claim *unstructured.Unstructured, n *NodeInfo) bool {
 	driver := cache.Get(kinds.CSIDriver, types.NamespacedName{Name: fields.String(class.Object, "provisioner")})
 	if !tellsCapacity(driver) || fields.Value(claim.Object, "spec", "resources", "requests", "storage") == nil {

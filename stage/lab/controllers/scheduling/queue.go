@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// prioritySort puts Pods of higher priority first, and those of the same priority in the order in
+// prioritySort puts Pods of higher priority first. Pods of the same priority are in the order in
 // which they entered the queue.
 type prioritySort struct{}
 
@@ -31,12 +31,13 @@ type QueuedPodInfo struct {
 	rejecters []string // the plugins that were against it when it was last tried
 	errors    int      // how often it was tried without Nodes since one was found
 	changes   uint64   // how many changes of the cluster it was tried with
-	again     bool     // it is tried again though nothing changes
-	makesRoom bool     // it had other Pods deleted when it was last tried
-	gated     bool     // something changed while it made room: only a Pod that leaves has it tried again
+	again     bool     // it is tried again without a change
+	makesRoom bool     // its last try deleted other Pods
+	gated     bool     // something changed while it made room: it is tried again only when a Pod leaves
 }
 
-// Backoff and the time after which a Pod is tried again whatever happens are those of kube-scheduler.
+// The backoff, and the time after which a Pod is tried again in any case, are those of
+// kube-scheduler.
 const (
 	initialBackoff = time.Second
 	maxBackoff     = 10 * time.Second
@@ -44,7 +45,7 @@ const (
 	flushInterval  = 30 * time.Second
 )
 
-// backoffEnds is until when a Pod has to let those pass that were not tried so often.
+// backoffEnds is the time until which Pods with fewer tries come first.
 func (p *QueuedPodInfo) backoffEnds() time.Time {
 	attempts := p.Attempts
 	if p.errors > 0 {
@@ -60,8 +61,8 @@ func (p *QueuedPodInfo) backoffEnds() time.Time {
 	return p.Timestamp.Add(min(backoff, maxBackoff)).Truncate(time.Second)
 }
 
-// dueAt is when a Pod that was put aside is tried again whatever happens: more than 5 minutes later,
-// when a whole or a half minute begins, or when the backoff is over if there was no Node.
+// dueAt is when a Pod that was put aside is tried again in any case. That is more than 5 minutes
+// later, at a whole or a half minute. If the cluster had no Node, it is when the backoff is over.
 func (p *QueuedPodInfo) dueAt() time.Time {
 	if len(p.rejecters) == 0 {
 		return p.backoffEnds().Add(time.Second)
@@ -87,9 +88,9 @@ func (p *QueuedPodInfo) count() {
 	}
 }
 
-// A queue is the scheduling queue, with kube-scheduler's three parts: active has the Pods that are
-// tried next, backoff those that failed a short time ago, which are tried if active is empty, and
-// waiting those for which nothing has changed since they were last tried. All Pods are in pods.
+// A queue is the scheduling queue, with the three parts of kube-scheduler's queue. The Pods in
+// active are tried next. The Pods in backoff failed a short time ago, and are tried if active is
+// empty. For the Pods in waiting, nothing has changed since the last try. All Pods are in pods.
 //
 // No time passes while Pods are tried, so that active is soon empty: how long a backoff is decides
 // about the order only. Pods that were tried without Nodes wait in any case until it is over.
@@ -158,7 +159,7 @@ func (q *queue) remove(name types.NamespacedName) {
 	q.active, q.backoff = takeOut(q.active, p), takeOut(q.backoff, p)
 }
 
-// pop returns the Pod to be tried now, nil if there is none.
+// pop returns the next Pod to try now, or nil.
 func (q *queue) pop() *QueuedPodInfo {
 	q.trying, q.missed = nil, nil
 	switch {
@@ -170,9 +171,9 @@ func (q *queue) pop() *QueuedPodInfo {
 	return q.trying
 }
 
-// reject puts the Pod that was tried aside, until something changes that may matter to the plugins
-// that were against it, or has changed meanwhile. One that has others deleted is not tried meanwhile,
-// and what has changed until then is forgotten.
+// reject puts the Pod that was tried aside, until a change that can matter to the plugins that
+// rejected it. Such a change can already have happened. A Pod whose victims are being deleted is
+// not tried meanwhile, and changes until then are forgotten.
 func (q *queue) reject(p *QueuedPodInfo, rejecters []string, now time.Time) {
 	q.active, q.backoff = takeOut(q.active, p), takeOut(q.backoff, p)
 	q.seq++
@@ -188,7 +189,7 @@ func (q *queue) reject(p *QueuedPodInfo, rejecters []string, now time.Time) {
 	}
 }
 
-// move has a Pod tried again that was put aside.
+// move schedules another try of a Pod that was put aside.
 func (q *queue) move(p *QueuedPodInfo, now time.Time) {
 	delete(q.waiting, p.Name())
 	p.gated = false
@@ -199,8 +200,8 @@ func (q *queue) move(p *QueuedPodInfo, now time.Time) {
 	}
 }
 
-// changed moves the Pods to which a change of the cluster may matter. That another Pod gives up the
-// Node that was nominated for it does not matter to those of higher priority.
+// changed moves the Pods to which a change of the cluster can matter. If another Pod gives up its
+// nominated Node, this does not matter to Pods of higher priority.
 func (q *queue) changed(e ClusterEvent, now time.Time) {
 	if q.trying != nil {
 		q.missed = append(q.missed, e)
@@ -250,9 +251,9 @@ func (q *queue) mayHelp(p *QueuedPodInfo, e ClusterEvent) bool {
 // unchanged reports whether trying a Pod would come to the same as the last time.
 func (q *queue) unchanged(p *QueuedPodInfo) bool { return p.changes == q.changes && !p.again }
 
-// flush moves the Pods whose time has come: those that were put aside 5 minutes ago, and those that
-// were tried without Nodes. If nothing has changed since they were tried, they are left alone: trying
-// them would come to the same, for ever.
+// flush moves the Pods whose time has come: Pods that were put aside 5 minutes ago, and Pods that
+// were tried without Nodes. It leaves Pods alone if nothing has changed since they were tried,
+// because the result would be the same.
 func (q *queue) flush(now time.Time) {
 	var due []*QueuedPodInfo
 	worth := false

@@ -71,8 +71,8 @@ func TestAPodIsTriedAgainAfterFiveMinutes(t *testing.T) {
 	require.Equal(t, []string{"large at 3m7s", "small at 3m20s", "large at 8m30s"}, l.tries)
 }
 
-// TestAPodIsNotTriedAgainInVain: nothing changes, so that a lab settles. When something changes, the
-// Pods are in the order in which kube-scheduler has them, which tried them each five minutes.
+// TestAPodIsNotTriedAgainInVain: without a change no Pod is tried, so a lab settles. After a
+// change, the Pods are in the order of kube-scheduler, which tried them every five minutes.
 func TestAPodIsNotTriedAgainInVain(t *testing.T) {
 	l := newLine(t)
 	l.at(0, node("n0", "4"))
@@ -83,13 +83,13 @@ func TestAPodIsNotTriedAgainInVain(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, settled)
 	require.Equal(t, []string{"first at 10s", "second at 40s"}, l.tries)
-	l.at(335*time.Second-time.Minute, node("large", "32")) // after first was put aside anew, at 5m30s
+	l.at(335*time.Second-time.Minute, node("large", "32")) // after first was put aside again, at 5m30s
 	l.advance(time.Hour)
 	require.Equal(t, []string{"second at 5m35s", "first at 5m35s"}, l.tries[2:])
 }
 
-// TestPodsWithoutNodesWaitLonger: 1, 2, 4 and 8 seconds, then 10, until the next whole second, as
-// kube-scheduler does where there is no Node at all.
+// TestPodsWithoutNodesWaitLonger: 1, 2, 4 and 8 seconds, then 10, until the next whole second, like
+// kube-scheduler in a cluster without Nodes.
 func TestPodsWithoutNodesWaitLonger(t *testing.T) {
 	for added, tried := range map[time.Duration]time.Duration{
 		7 * time.Second: 8 * time.Second, 8500 * time.Millisecond: 11 * time.Second, 12 * time.Second: 16 * time.Second,
@@ -103,7 +103,7 @@ func TestPodsWithoutNodesWaitLonger(t *testing.T) {
 	}
 }
 
-// TestOnlyChangesThatMayHelpAreTried: the plugin that was against a Pod is asked.
+// TestOnlyChangesThatMayHelpAreTried: the scheduler calls the plugin that rejected the Pod.
 func TestOnlyChangesThatMayHelpAreTried(t *testing.T) {
 	l := newLine(t)
 	l.at(0, node("n0", "4"))

@@ -20,7 +20,7 @@ import (
 // Options of [Scheduler]. The zero value is the default.
 type Options struct {
 	// SchedulerName is the spec.schedulerName of the Pods that the scheduler takes. Default
-	// "default-scheduler", which is also the name of Pods that have none.
+	// "default-scheduler", which is also the name for Pods without one.
 	SchedulerName string
 	// Profile is which plugins decide. Default [DefaultProfile].
 	Profile *Profile
@@ -36,8 +36,8 @@ type Decision struct {
 	Node string
 	// Message is why it fits nowhere.
 	Message string
-	// Scores are the weighted scores of the Nodes that were compared, by plugin and Node. A plugin
-	// that had nothing to say about the Pod is missing.
+	// Scores are the weighted scores of the compared Nodes, by plugin and Node. A plugin that does
+	// not apply to the Pod is missing.
 	Scores map[string]map[string]int64
 	// NominatedNode is where room is made for the Pod, by the deletion of Victims.
 	NominatedNode string
@@ -50,8 +50,8 @@ const (
 )
 
 // Scheduler returns a controller that binds Pods to Nodes, one after another, as the plugins of its
-// profile say. A Pod that fits on no Node gets the condition PodScheduled=False that says why, and is
-// tried again when something changes that may matter to the plugins that were against it.
+// profile decide. A Pod that fits on no Node gets the condition PodScheduled=False with the reason.
+// It is tried again after a change that can matter to the plugins that rejected it.
 //
 // Plugins find in the cache Nodes, Pods, Namespaces, Services, ReplicationControllers, ReplicaSets,
 // StatefulSets, PersistentVolumeClaims, PersistentVolumes, StorageClasses, CSINodes, CSIDrivers,
@@ -61,7 +61,7 @@ const (
 // It writes spec.nodeName, which stage/memory takes and an API server refuses: there a scheduler
 // runs anyway.
 //
-// The controller has a state. Give each loop one of its own.
+// The controller keeps state. Create a separate controller for each loop.
 func Scheduler(o Options) reconcile.Controller {
 	s := newScheduler(o)
 	other := func(kind schema.GroupVersionKind) reconcile.Watch { return reconcile.Watch{Kind: kind, Map: s.onOther} }
@@ -88,14 +88,14 @@ const podsPerReconcile = 100
 // cycle is the only key of the scheduler.
 var cycle = []types.NamespacedName{{Name: "cycle"}}
 
-// A scheduler keeps what its cycles look at up to date: the Nodes with their Pods, and the queue.
+// A scheduler keeps the data of its cycles up to date: the Nodes with their Pods, and the queue.
 type scheduler struct {
 	*framework
 	name    string
 	trace   func(Decision)
 	pods    map[types.NamespacedName]usedPod                    // that use a Node
 	mine    map[types.NamespacedName]*unstructured.Unstructured // Pods that wait for this scheduler
-	order   []*NodeInfo                                         // as Cycle.Nodes; nil if it has to be made anew
+	order   []*NodeInfo                                         // as Cycle.Nodes; nil if it has to be built again
 	added   int                                                 // how many Nodes were added so far
 	zones   zones
 	queue   queue
@@ -158,7 +158,8 @@ func (s *scheduler) onNode(_ *reconcile.Cache, ch reconcile.Change) []types.Name
 	return s.changed(ch)
 }
 
-// node finds a Node, or makes one without an object: a Pod may name a Node that is not known yet.
+// node returns a Node, or creates a NodeInfo without an object: a Pod can name a Node that is not
+// known yet.
 func (s *scheduler) node(name string) *NodeInfo {
 	n := s.nodes[name]
 	if n == nil {
@@ -168,7 +169,7 @@ func (s *scheduler) node(name string) *NodeInfo {
 	return n
 }
 
-// onPod counts what Pods request on their Nodes, and has those queued that have no Node.
+// onPod counts the requests of Pods on their Nodes, and queues Pods without a Node.
 func (s *scheduler) onPod(c *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
 	name := control.NameOf(ch.Object())
 	s.account(c, name, ch)
@@ -207,8 +208,8 @@ func (s *scheduler) account(c *reconcile.Cache, name types.NamespacedName, ch re
 	}
 }
 
-// freesOrTakes reports whether a change of a Pod matters to other Pods: it leaves its Node, comes to
-// one, has other labels or requests, or gives up a Node that was meant for it.
+// freesOrTakes reports whether a change of a Pod matters to other Pods: it leaves its Node, comes
+// to a Node, has other labels or requests, or gives up its nominated Node.
 func freesOrTakes(ch reconcile.Change) bool {
 	before, now := usedNode(ch.Old), usedNode(ch.New)
 	return before != now || now != "" && !sameFields(ch.Old, ch.New, []string{"metadata", "labels"}, []string{"spec"}) || givesUpNomination(ch)
@@ -220,7 +221,7 @@ func givesUpNomination(ch reconcile.Change) bool {
 	return before != "" && before != nominatedNode(ch.New) && usedNode(ch.Old) == "" && usedNode(ch.New) == ""
 }
 
-// usedNode is the Node whose resources a Pod uses, "" for none.
+// usedNode is the Node whose resources a Pod uses, or "".
 func usedNode(pod *unstructured.Unstructured) string {
 	if pod == nil || pods.Of(pod).IsTerminal() {
 		return ""
@@ -256,7 +257,7 @@ func (s *scheduler) reconcile(ctx context.Context, r reconcile.Request) (reconci
 	return reconcile.Result{After: 1}, nil
 }
 
-// untilNext waits until something is to be done though nothing changes.
+// untilNext returns how long to wait until work is due without a change.
 func (s *scheduler) untilNext(c control.Call) reconcile.Result {
 	next := s.queue.nextFlush()
 	if at := s.nextBinding(c); next.IsZero() || !at.IsZero() && at.Before(next) {
@@ -295,7 +296,7 @@ func (s *scheduler) pop(c control.Call) *QueuedPodInfo {
 	for i, ch := range s.own {
 		s.queue.changed(newClusterEvent(c.Cache, ch), c.Now)
 		if own := s.queue.waiting[control.NameOf(ch.Object())]; own != nil {
-			own.changes = s.queue.changes // for itself that is no change, after which it would be tried again
+			own.changes = s.queue.changes // for the Pod itself, this is not a change after which it is tried again
 		}
 		if queued == nil && (i == len(s.own)-1 || givesUpNomination(ch)) {
 			queued = s.queue.pop()
@@ -337,7 +338,7 @@ func since(ch reconcile.Change, now time.Time) time.Time {
 	return now
 }
 
-// zones are those that have Nodes, in the order in which they came.
+// zones are the zones that have Nodes, in the order in which they came.
 type zones struct {
 	names []string
 	nodes map[string]int

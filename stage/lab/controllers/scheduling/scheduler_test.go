@@ -162,7 +162,7 @@ func TestABoundPodDoesNotSayWhyItWaited(t *testing.T) {
 	require.Equal(t, map[string]any{"type": "PodScheduled", "status": "True"}, bound)
 }
 
-// TestGangsAreAShortScheduler: an own scheduler is its filter and its order and nothing else.
+// TestGangsAreAShortScheduler: your own scheduler needs only its filter and its order.
 func TestGangsAreAShortScheduler(t *testing.T) {
 	text, err := os.ReadFile("example_gang_test.go")
 	require.NoError(t, err)

@@ -11,11 +11,11 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
-// A selector is what labels have to satisfy, read once and asked for many objects. Unlike the
-// selector of a workload, one without requirements matches everything.
+// A selector is a list of requirements for labels, which is read once and matched with many
+// objects. A selector without requirements matches everything, unlike the selector of a workload.
 type selector struct {
 	requirements []requirement
-	nothing      bool // it was not given, and matches nothing
+	nothing      bool // the selector is missing, and matches nothing
 }
 
 // A requirement is one of a label selector or of a node selector.
@@ -24,7 +24,7 @@ type requirement struct {
 	values        []string
 }
 
-// readSelector reads a metav1.LabelSelector. One that is missing matches nothing.
+// readSelector reads a metav1.LabelSelector. A missing selector matches nothing.
 func readSelector(m map[string]any) selector {
 	if m == nil {
 		return selector{nothing: true}
@@ -51,7 +51,7 @@ func readRequirements(m map[string]any, field string) (all []requirement) {
 	return all
 }
 
-// isEmpty reports whether the selector requires nothing.
+// isEmpty reports whether the selector has no requirement.
 func (s selector) isEmpty() bool { return !s.nothing && len(s.requirements) == 0 }
 
 func (s selector) matches(labels map[string]any) bool {

@@ -12,7 +12,7 @@ import (
 // A Taint is an entry of spec.taints of a Node.
 type Taint struct{ Key, Value, Effect string }
 
-// The effects of taints that keep Pods away; NoExecute also evicts those that run.
+// The effects of taints that keep Pods away; NoExecute also evicts Pods that run.
 const (
 	noSchedule       = "NoSchedule"
 	noExecute        = "NoExecute"
@@ -25,9 +25,9 @@ const (
 	taintUnschedulable = "node.kubernetes.io/unschedulable"
 )
 
-// Taints returns the taints of a Node with the effects NoSchedule and NoExecute. A Node that is not
-// ready has the taint NoSchedule node.kubernetes.io/not-ready, or unreachable if the condition Ready
-// is Unknown, in any case: nodes.ConditionTaints need not run.
+// Taints returns the taints of a Node with the effects NoSchedule and NoExecute. The result always
+// has the taint NoSchedule node.kubernetes.io/not-ready for a Node that is not ready, or
+// unreachable if the condition Ready is Unknown. So nodes.ConditionTaints need not run.
 func Taints(node *unstructured.Unstructured) []Taint {
 	found := taintsWith(node, noSchedule, noExecute)
 	switch ready := conditions.Of(node).Find("Ready"); ready.Field("status") {

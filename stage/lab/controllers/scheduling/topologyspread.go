@@ -58,21 +58,21 @@ func hasKeys(constraints []spreadConstraint, n *NodeInfo) bool {
 	return !slices.ContainsFunc(constraints, func(s spreadConstraint) bool { _, ok := n.labels[s.key]; return !ok })
 }
 
-// podTopologySpread keeps Pods from domains with too many Pods that their constraints select, and
-// prefers domains with few. Pods without constraints that belong to a Service or to a controller are
-// spread softly over hosts and zones.
+// podTopologySpread keeps a Pod from domains with too many of the Pods that its constraints select,
+// and prefers domains with few. A Pod without constraints that belongs to a Service or to a
+// controller is spread softly over hosts and zones.
 type podTopologySpread struct{}
 
 func (podTopologySpread) Name() string { return "PodTopologySpread" }
 
-// spreadCounts are what is remembered for the Filter.
+// spreadCounts are the data for the Filter.
 type spreadCounts struct {
 	constraints []spreadConstraint
 	byValue     []map[string]int64 // of each constraint: Pods by domain
-	least       []int64            // of each constraint: the lowest of byValue, -1 if it has to be found
+	least       []int64            // of each constraint: the lowest of byValue; -1: not computed yet
 }
 
-// spreadMemory is what the plugin remembers.
+// spreadMemory is the data of the plugin.
 type spreadMemory struct {
 	filter *spreadCounts
 	score  *spreadScores
@@ -129,7 +129,7 @@ func (p podTopologySpread) update(c *Cycle, other *PodInfo, n *NodeInfo, times i
 	}
 }
 
-// minimum is how many Pods the emptiest domain has: none if there are too few domains.
+// minimum is the number of Pods in the emptiest domain, or 0 if there are too few domains.
 func (s *spreadCounts) minimum(i int) int64 {
 	if int64(len(s.byValue[i])) < s.constraints[i].minDomains {
 		return 0

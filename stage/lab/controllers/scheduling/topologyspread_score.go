@@ -12,10 +12,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/selectors"
 )
 
-// spreadScores are what podTopologySpread remembers for its Score.
+// spreadScores are the data for the Score.
 type spreadScores struct {
 	constraints []spreadConstraint
-	byValue     []map[string]*int64 // of each constraint but that of hosts: Pods by domain
+	byValue     []map[string]*int64 // of each constraint except the one for hosts: Pods by domain
 	weights     []float64           // of each constraint: more for more domains
 	all         bool                // a Node has to be in a domain of each constraint
 	ignored     []bool              // of the Nodes that are scored: it is not

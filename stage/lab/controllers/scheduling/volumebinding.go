@@ -138,13 +138,14 @@ func volumeReaches(volume *unstructured.Unstructured, n *NodeInfo) bool {
 	})
 }
 
-// A placedClaim is a claim, and the volume that it gets on a Node: nil if one is to be provisioned.
+// A placedClaim is a claim, and the volume that it gets on a Node: nil if a volume must be
+// provisioned.
 type placedClaim struct{ claim, volume *unstructured.Unstructured }
 
 const noVolume = "node(s) didn't find available persistent volumes to bind"
 
-// placeClaims finds volumes for unbound claims on a Node, for the smallest claim first, and has the
-// others provisioned. It returns why one can have none there.
+// placeClaims finds volumes for unbound claims on a Node, for the smallest claim first. Claims
+// without a volume will be provisioned. It returns why a claim can have no volume there.
 func placeClaims(cache *reconcile.Cache, claims []*unstructured.Unstructured, n *NodeInfo) (placed []placedClaim, reason string) {
 	var provision, match []*unstructured.Unstructured
 	for _, claim := range claims {
@@ -181,8 +182,9 @@ func storageWanted(claim *unstructured.Unstructured) int64 {
 	return resources.Parse(fields.Map(claim.Object, "spec", "resources", "requests"))["storage"]
 }
 
-// smallestVolume returns the volume that is reserved for a claim, or else the smallest one that is
-// available, fits, and is reached from a Node. If a volume is reserved, no other one will do.
+// smallestVolume returns the volume that is reserved for a claim. Without one, it returns the
+// smallest available volume that fits and that a Node reaches. If a volume is reserved, it takes no
+// other.
 func smallestVolume(cache *reconcile.Cache, claim *unstructured.Unstructured, n *NodeInfo, taken map[string]bool) (best *unstructured.Unstructured) {
 	var least int64
 	for _, v := range cache.List(kinds.PersistentVolume, "") {

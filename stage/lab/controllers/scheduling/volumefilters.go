@@ -14,13 +14,14 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
-// volumeRestrictions keeps Pods from a claim with the access mode ReadWriteOncePod that another Pod
-// uses, and from Nodes where a Pod has the same disk.
+// volumeRestrictions keeps a Pod from a claim with the access mode ReadWriteOncePod that another
+// Pod uses, and from Nodes where another Pod uses the same disk.
 type volumeRestrictions struct{}
 
 func (volumeRestrictions) Name() string { return "VolumeRestrictions" }
 
-// exclusiveClaims are the claims of a Pod that no other Pod may use, and how often one does.
+// exclusiveClaims are the claims of a Pod that no other Pod may use, with the number of Pods that
+// use them.
 type exclusiveClaims struct {
 	names []string
 	used  int64

@@ -50,8 +50,8 @@ func (nodeVolumeLimits) Filter(c *Cycle, n *NodeInfo) Status {
 	return Status{}
 }
 
-// volumeLimits returns how many volumes of each driver can be attached to the Node of a CSINode, which
-// may be nil.
+// volumeLimits returns how many volumes of each driver can be attached to the Node of a CSINode.
+// The CSINode can be nil.
 func volumeLimits(csiNode *unstructured.Unstructured) map[string]int64 {
 	limits := map[string]int64{}
 	if csiNode == nil {
@@ -65,7 +65,7 @@ func volumeLimits(csiNode *unstructured.Unstructured) map[string]int64 {
 	return limits
 }
 
-// addVolumes adds the CSI volumes of a Pod, and those that are to be provisioned for it.
+// addVolumes adds the CSI volumes of a Pod, and the volumes that will be provisioned for it.
 func addVolumes(volumes map[csiVolume]bool, cache *reconcile.Cache, p *PodInfo) {
 	for _, claim := range p.claims {
 		obj := claimOf(cache, p, claim)

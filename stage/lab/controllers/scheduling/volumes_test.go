@@ -96,7 +96,7 @@ func TestAClaimForOnePodIsTakenOver(t *testing.T) {
 	require.Equal(t, "node-000", c.Field("Pod", "urgent", "spec", "nodeName"))
 }
 
-// TestClaimsGoWhereThereIsRoom: for a driver that tells its capacity.
+// TestClaimsGoWhereThereIsRoom is about a driver that reports its capacity.
 func TestClaimsGoWhereThereIsRoom(t *testing.T) {
 	c := clustertest.New(t, clustertest.Options{Nodes: 2})
 	c.Load(`
@@ -121,7 +121,7 @@ func TestClaimsGoWhereThereIsRoom(t *testing.T) {
 	require.Equal(t, "node-001", c.Field("PersistentVolumeClaim", "a", "metadata", "annotations", "volume.kubernetes.io/selected-node"))
 }
 
-// TestBindingGivesUpAfterTenMinutes: nobody provisions the volume.
+// TestBindingGivesUpAfterTenMinutes: no provisioner provides the volume.
 func TestBindingGivesUpAfterTenMinutes(t *testing.T) {
 	l := newLine(t)
 	l.at(0, node("n0", "4"))

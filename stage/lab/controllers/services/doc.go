@@ -1,6 +1,6 @@
-// Package services has the controllers of Services: one that gives them addresses, and one that
-// lists their Pods in EndpointSlices and Endpoints. Node ports are allocated by package
-// stage/lab/controllers/admission.
+// Package services has two controllers of Services: one gives them addresses, the other lists their
+// Pods in EndpointSlices and Endpoints. Package stage/lab/controllers/admission allocates node
+// ports.
 //
 // # Usage
 //
@@ -8,7 +8,7 @@
 //
 // # Determinism
 //
-// The addresses depend on the names of the Services and on their order only.
+// The addresses depend only on the names of the Services and on their order.
 //
 // # Concurrency
 //

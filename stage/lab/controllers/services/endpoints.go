@@ -22,7 +22,7 @@ import (
 // EndpointSlices returns the controller that lists the Pods that a Service selects, in
 // EndpointSlices and in the older Endpoints. A Pod is listed with its first address.
 //
-// The controller has a state. Give each loop one of its own.
+// The controller keeps state. Create a separate controller for each loop.
 func EndpointSlices() reconcile.Controller {
 	tracker := triggerTimeTracker{}
 	selecting := func(c *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
@@ -51,8 +51,8 @@ func EndpointSlices() reconcile.Controller {
 	}
 }
 
-// deleted is what was deleted by others: Endpoints that somebody changes stay as they are until a Pod
-// changes, as in Kubernetes.
+// deleted maps a deleted object to its key. Endpoints that a user changes stay as they are until a
+// Pod changes, as in Kubernetes.
 func deleted(_ *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
 	if ch.New != nil {
 		return nil
@@ -75,8 +75,8 @@ func selectsPod(service, p *unstructured.Unstructured) bool {
 	return p != nil && serviceSelector(service).Matches(p)
 }
 
-// A portGroup is the Pods of a Service that have the same ports: a named port may be another one in
-// each Pod.
+// A portGroup is the Pods of a Service that have the same ports: a named port can be a different
+// number in each Pod.
 type portGroup struct {
 	ports []any
 	pods  []pods.Pod
@@ -158,8 +158,8 @@ type sliceWriter struct {
 	old         []*unstructured.Unstructured // the slices that are not used yet, by name
 }
 
-// sync writes the Pods into as many slices as it takes, and deletes the others. Without Pods there
-// is one slice without endpoints.
+// sync writes the Pods into as many slices as necessary, and deletes the others. Without Pods it
+// writes one slice without endpoints.
 func (w *sliceWriter) sync(groups []*portGroup) error {
 	w.old = lists.Filter(w.Cache.Owned(kinds.EndpointSlice, w.service.GetUID()), func(s *unstructured.Unstructured) bool { return !fields.IsTerminating(s) })
 	for _, g := range groups {
@@ -219,7 +219,8 @@ func endpoint(service *unstructured.Unstructured, p pods.Pod, publish bool) map[
 	return e
 }
 
-// write changes the next of the old slices into a new one, or creates it if there is none.
+// write changes the next of the old slices into a new one, or creates the new one without an old
+// one.
 func (w *sliceWriter) write(next *unstructured.Unstructured) error {
 	if len(w.old) == 0 {
 		if w.triggerTime != "" {

@@ -49,8 +49,9 @@ func TestEndpointsListThePodsOfAService(t *testing.T) {
 	require.Empty(t, slices[0].Object["endpoints"])
 }
 
-// TestEndpointsHaveTheLabelsOfTheirService holds that what lists Pods has the labels of the Service, and
-// that Endpoints have no owner, but go with their Service, and come again.
+// TestEndpointsHaveTheLabelsOfTheirService checks that Endpoints and EndpointSlices have the labels
+// of the Service. It also checks that Endpoints have no owner, are deleted with their Service, and
+// are created again.
 func TestEndpointsHaveTheLabelsOfTheirService(t *testing.T) {
 	c := clustertest.New(t, clustertest.Options{Nodes: 1})
 	c.Load(clustertest.Bundle())

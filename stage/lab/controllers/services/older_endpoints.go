@@ -25,7 +25,7 @@ const (
 type endpointsWriter struct {
 	control.Call
 	service     *unstructured.Unstructured
-	triggerTime string // as that of a sliceWriter
+	triggerTime string // like the field of a sliceWriter
 }
 
 func deleteEndpoints(c control.Call, name types.NamespacedName) error {
@@ -72,7 +72,7 @@ func (w endpointsWriter) labels() map[string]any {
 	return labels
 }
 
-// labelsOfService are those that a Service hands on to what lists its Pods.
+// labelsOfService are the labels that a Service hands on to its Endpoints and EndpointSlices.
 func labelsOfService(service *unstructured.Unstructured) map[string]any {
 	labels := fields.CloneMap(service.Object, "metadata", "labels")
 	delete(labels, headlessLabel)
@@ -82,7 +82,7 @@ func labelsOfService(service *unstructured.Unstructured) map[string]any {
 	return labels
 }
 
-// changedLabels are the labels that a merge patch has to write, null for those to be deleted.
+// changedLabels are the labels for a merge patch. A label that must be deleted is null.
 func changedLabels(old *unstructured.Unstructured, next map[string]any) map[string]any {
 	change := map[string]any{}
 	before := fields.Map(old.Object, "metadata", "labels")
@@ -99,7 +99,7 @@ func changedLabels(old *unstructured.Unstructured, next map[string]any) map[stri
 	return change
 }
 
-// changedMetadata is that of a merge patch of what lists Pods.
+// changedMetadata is the metadata for a merge patch of Endpoints or EndpointSlices.
 func changedMetadata(labels map[string]any, triggerTime string) map[string]any {
 	var at any // null deletes the annotation
 	if triggerTime != "" {
@@ -153,7 +153,7 @@ func address(service *unstructured.Unstructured, p pods.Pod) map[string]any {
 	return a
 }
 
-// hostname is the name of a Pod in the domain of a Service, "" if it has none.
+// hostname is the name of a Pod in the domain of a Service, or "".
 func hostname(service *unstructured.Unstructured, p pods.Pod) string {
 	if fields.String(p.Object, "spec", "subdomain") != service.GetName() {
 		return ""

@@ -23,9 +23,9 @@ type Options struct {
 }
 
 // Services returns the controller that gives Services their addresses: a cluster IP, as the API
-// server does where there is one, and to those of type LoadBalancer an address for the outside, as
-// a cloud does. The address depends on the name of the Service and on what is taken, so that it is
-// the same in every run.
+// server does, and an external address for the type LoadBalancer, as a cloud does. The address
+// depends on the name of the Service and on the addresses that are taken, so that it is the same in
+// every run.
 func Services(o Options) reconcile.Controller {
 	a := addresses{cluster: o.ClusterIPs, loadBalancer: o.LoadBalancerIPs}
 	if !a.cluster.IsValid() {
@@ -90,8 +90,8 @@ func takenByLoadBalancers(c control.Call) map[string]bool {
 	return taken
 }
 
-// allocate returns an address of a range, "" if all are taken: the one that the name hashes to, or
-// the next one that is free. The first address of the range is not used.
+// allocate returns an address of a range, or "" if all are taken. It tries the address that the
+// name hashes to, then the next free one. The first address of the range is not used.
 func allocate(from netip.Prefix, obj *unstructured.Unstructured, taken map[string]bool) string {
 	h := fnv.New32a()
 	h.Write([]byte(control.NameOf(obj).String()))

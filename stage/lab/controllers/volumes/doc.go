@@ -1,5 +1,5 @@
-// Package volumes has the controllers that bind PersistentVolumeClaims to PersistentVolumes, and
-// provision and delete the latter, and those that keep both while they are in use.
+// Package volumes has the controllers of PersistentVolumeClaims and PersistentVolumes. They bind
+// claims to volumes, provision and delete volumes, and keep both while they are in use.
 //
 // # Usage
 //
@@ -7,7 +7,7 @@
 //
 // # Determinism
 //
-// Nothing is drawn at random. Of volumes of the same size, the first by name is bound.
+// Nothing is drawn at random. Among volumes of the same size, the first by name is bound.
 //
 // # Concurrency
 //

@@ -47,7 +47,7 @@ func VolumeProtection() reconcile.Controller {
 	}
 }
 
-// A protection is a finalizer, and until when an object has it.
+// A protection is a finalizer, and a function that reports whether an object is in use.
 type protection struct {
 	finalizer string
 	inUse     func(control.Call, *unstructured.Unstructured) bool
@@ -88,7 +88,8 @@ func volumeInUse(_ control.Call, volume *unstructured.Unstructured) bool {
 	return fields.String(volume.Object, "status", "phase") == "Bound"
 }
 
-// claimsOf returns the claims that the volumes of a Pod name, and those that are made for it.
+// claimsOf returns the claims that the volumes of a Pod name, and the claims that are made for the
+// Pod.
 func claimsOf(pod *unstructured.Unstructured) (names []types.NamespacedName) {
 	for _, v := range fields.Maps(pod.Object, "spec", "volumes") {
 		if name := claimOf(pod, v); name != "" {
@@ -98,7 +99,7 @@ func claimsOf(pod *unstructured.Unstructured) (names []types.NamespacedName) {
 	return names
 }
 
-// claimOf returns the name of the claim of a volume, "" if it has none.
+// claimOf returns the name of the claim of a volume, or "".
 func claimOf(pod *unstructured.Unstructured, volume map[string]any) string {
 	if fields.Value(volume, "ephemeral") != nil {
 		return pod.GetName() + "-" + fields.String(volume, "name")

@@ -21,11 +21,11 @@ import (
 )
 
 // PersistentVolumeClaims returns the controller that binds claims to volumes: to the smallest
-// volume that fits, or else to one that it provisions as the provisioner of the StorageClass would.
-// A claim whose class has the mode WaitForFirstConsumer waits until the scheduler has selected the
-// Node of a Pod that uses it. A claim without a class gets the default class.
+// volume that fits, or else to a new volume, which it provisions like the provisioner of the
+// StorageClass. A claim whose class has the mode WaitForFirstConsumer waits until the scheduler has
+// selected the Node of a Pod that uses it. A claim without a class gets the default class.
 //
-// It must not run beside the Stages of presets.Volumes, which bind claims as well.
+// Do not run it together with the Stages of presets.Volumes, which also bind claims.
 func PersistentVolumeClaims() reconcile.Controller {
 	return reconcile.Controller{
 		Name: "persistentvolumeclaim", For: kinds.PersistentVolumeClaim,
@@ -120,7 +120,7 @@ func volumeFor(c control.Call, claim, class *unstructured.Unstructured) (*unstru
 	return nil, nil
 }
 
-// provisionerOf returns who provisions volumes of a class, "" if nobody does.
+// provisionerOf returns the provisioner of volumes of a class, or "" without one.
 func provisionerOf(class *unstructured.Unstructured) string {
 	if class == nil || fields.String(class.Object, "provisioner") == noProvisioner {
 		return ""
@@ -128,8 +128,8 @@ func provisionerOf(class *unstructured.Unstructured) string {
 	return fields.String(class.Object, "provisioner")
 }
 
-// bestVolume returns the volume that is reserved for a claim, or else the smallest one that fits
-// and is free.
+// bestVolume returns the volume that is reserved for a claim, or else the smallest free volume that
+// fits.
 func bestVolume(c control.Call, claim *unstructured.Unstructured) (best *unstructured.Unstructured) {
 	for _, v := range c.Cache.List(kinds.PersistentVolume, "") {
 		free := fields.Map(v.Object, "spec", "claimRef") == nil

@@ -19,10 +19,10 @@ import (
 )
 
 // DaemonSets returns the controller that keeps a Pod on each Node that a DaemonSet is for. A
-// scheduler has to bind the Pods. A Pod that fails is replaced at once, and if Pods go on failing on
-// that Node, after 1 s, 2 s, and so on, up to 15 minutes.
+// scheduler has to bind the Pods. A Pod that fails is replaced at once. If Pods continue to fail on
+// that Node, the delay is 1 s, 2 s, 4 s, doubled each time up to 15 minutes.
 //
-// The controller has a state. Give each loop one of its own.
+// The controller keeps state. Create a separate controller for each loop.
 func DaemonSets() reconcile.Controller {
 	b := newDaemonBackoff()
 	return reconcile.Controller{
@@ -53,8 +53,8 @@ type daemonRun struct {
 	acted                               bool // whether Pods were created or deleted
 }
 
-// A daemonNode is a Node and whether a Pod of the DaemonSet is to be started there, and may
-// continue to run.
+// A daemonNode is a Node and whether a Pod of the DaemonSet must be started there, and may continue
+// to run.
 type daemonNode struct {
 	name                string
 	shouldRun           bool
@@ -94,7 +94,7 @@ func newDaemonRun(c control.Call, set *unstructured.Unstructured, h history, cla
 	}
 	for _, p := range claimed {
 		if p.IsTerminating() && p.IsTerminal() {
-			continue // nothing is left to be done with it
+			continue // it needs no further work
 		}
 		node := targetNode(p)
 		r.podsOn[node] = append(r.podsOn[node], p)
@@ -114,8 +114,8 @@ func newDaemonRun(c control.Call, set *unstructured.Unstructured, h history, cla
 	return r
 }
 
-// readStrategy reads how many Pods may be unavailable in a rollout, and how many there may be beside
-// old ones.
+// readStrategy reads how many Pods may be unavailable in a rollout, and how many may run in
+// addition to old Pods.
 func (r *daemonRun) readStrategy() {
 	if r.isOnDelete() {
 		return
@@ -151,7 +151,8 @@ func daemonNodeOf(node *unstructured.Unstructured, p *scheduling.PodInfo) daemon
 	return n
 }
 
-// targetNode returns the Node that a Pod is on or, before it is bound, the one that it is for.
+// targetNode returns the Node of a Pod. Before the Pod is bound, it returns the Node that the Pod
+// is meant for.
 func targetNode(p pods.Pod) string {
 	if node := p.NodeName(); node != "" {
 		return node
@@ -177,8 +178,9 @@ func (r *daemonRun) isAvailable(p pods.Pod) bool {
 	return is
 }
 
-// act creates and deletes Pods so that there is one on each Node, and replaces those of an old
-// template, unless it has created or deleted others: then it is called again when that is seen.
+// act creates and deletes Pods so that each Node has one, and then replaces Pods of an old
+// template. If it has created or deleted Pods, it does not replace any: it is called again when the
+// changes are seen.
 func (r *daemonRun) act() error {
 	if err := r.manage(); err != nil || r.acted || r.isOnDelete() {
 		return err
@@ -209,8 +211,9 @@ func (r *daemonRun) manage() error {
 	return r.sync(create, append(remove, r.podsOfMissingNodes()...))
 }
 
-// unneeded returns the Pods of a Node that are terminal, and those beyond the first, and whether no
-// Pod is left. With a surge there may be one Pod of each template, until the new one is available.
+// unneeded returns the terminal Pods of a Node, and the Pods beyond the first. It also reports
+// whether no Pod is left. With a surge, a Node can have one Pod of each template, until the new one
+// is available.
 func (r *daemonRun) unneeded(on []pods.Pod) (unneeded []pods.Pod, none bool) {
 	var terminal, running []pods.Pod
 	for _, p := range on {
@@ -229,8 +232,8 @@ func (r *daemonRun) unneeded(on []pods.Pod) (unneeded []pods.Pod, none bool) {
 	return append(terminal, extra...), len(running) == 0
 }
 
-// mayDeleteTerminal reports whether a terminal Pod may be deleted: a failed one stays for a while if
-// others failed before it on its Node.
+// mayDeleteTerminal reports whether a terminal Pod may be deleted. A failed Pod stays for a while
+// if other Pods failed before it on its Node.
 func (r *daemonRun) mayDeleteTerminal(p pods.Pod) bool {
 	where := fmt.Sprintf("daemon pod %s/%s on node %s, will try to", p.GetNamespace(), p.GetName(), targetNode(p))
 	if p.Phase() != "Failed" {
@@ -244,8 +247,8 @@ func (r *daemonRun) mayDeleteTerminal(p pods.Pod) bool {
 	return true
 }
 
-// extraWithSurge returns the Pods that are too many: all but the oldest of each template, and the
-// old one once the new one is available or the old one is not ready.
+// extraWithSurge returns the surplus Pods: all except the oldest of each template, and the old Pod
+// once the new one is available or the old one is not ready.
 func (r *daemonRun) extraWithSurge(running []pods.Pod) (extra []pods.Pod) {
 	var updated, old []pods.Pod
 	for _, p := range running {
@@ -275,8 +278,8 @@ func (r *daemonRun) podsOfMissingNodes() (missing []pods.Pod) {
 	return missing
 }
 
-// truncateHistory deletes the oldest revisions that are not in use until there are as many old ones
-// as spec.revisionHistoryLimit says, those in use included: unlike those of a StatefulSet.
+// truncateHistory deletes the oldest revisions that are not in use, until spec.revisionHistoryLimit
+// old ones are left. Unlike with a StatefulSet, this number includes the revisions in use.
 func (r *daemonRun) truncateHistory(h history) error {
 	old := lists.Filter(h.all, func(rev *unstructured.Unstructured) bool { return rev != h.update })
 	tooMany := len(old) - int(fields.Int64(r.set.Object, 10, "spec", "revisionHistoryLimit"))
@@ -290,9 +293,9 @@ func (r *daemonRun) inUse(rev *unstructured.Unstructured) bool {
 	})
 }
 
-// status counts Nodes by their first Pods: the one that is bound, or the oldest. While some are ready
-// and not available, the DaemonSet is looked at again after minReadySeconds, as
-// kube-controller-manager does, and not when they are.
+// status counts Nodes by their first Pods: the bound Pod, or the oldest. While some Pods are ready
+// and not available, the next look at the DaemonSet is after minReadySeconds, as in
+// kube-controller-manager, and not when the Pods become available.
 func (r *daemonRun) status() control.Status {
 	var current, misscheduled, ready, updated, available int64
 	for _, n := range r.nodes {

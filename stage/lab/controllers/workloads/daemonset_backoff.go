@@ -13,22 +13,22 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// How long the next Pod that fails on a Node stays, which doubles each time. It begins anew after
-// twice the longest.
+// How long the next Pod that fails on a Node stays. The time doubles with each failure. It starts
+// from the beginning after twice the longest time.
 const (
 	firstDaemonDelay   = time.Second
 	longestDaemonDelay = 15 * time.Minute
 )
 
 // A daemonBackoff knows which Pods of DaemonSets failed and were deleted, so that a Node on which
-// they fail for ever is not kept busy, and when DaemonSets are looked at if nothing happens.
+// they always fail is not kept busy. It also knows when to look at DaemonSets if nothing happens.
 type daemonBackoff struct {
 	failures map[daemonFailure]*daemonDelay
-	wake     map[types.UID]time.Time // when a DaemonSet is to be looked at, the earliest of all times asked for
-	ready    map[types.UID]bool      // DaemonSets of which a Pod has become ready since they were looked at
+	wake     map[types.UID]time.Time // the next look at each DaemonSet, the earliest of the requested times
+	ready    map[types.UID]bool      // DaemonSets with a Pod that has become ready since the last look at them
 }
 
-// A daemonFailure is what is counted: failures of one generation of a DaemonSet on one Node.
+// A daemonFailure identifies a count: failures of one generation of a DaemonSet on one Node.
 type daemonFailure struct {
 	set        types.UID
 	generation int64
@@ -46,9 +46,9 @@ func newDaemonBackoff() *daemonBackoff {
 	return &daemonBackoff{failures: map[daemonFailure]*daemonDelay{}, wake: map[types.UID]time.Time{}, ready: map[types.UID]bool{}}
 }
 
-// mayDelete reports whether a Pod that failed on a Node may be deleted now, and if so counts it.
-// Otherwise the DaemonSet is looked at again after the whole delay, as kube-controller-manager
-// does, or when something happens.
+// mayDelete reports whether a Pod that failed on a Node may be deleted now, and counts the
+// deletion. Otherwise the next look at the DaemonSet is after the whole delay, as in
+// kube-controller-manager, or when something happens.
 func (b *daemonBackoff) mayDelete(set *unstructured.Unstructured, node string, now time.Time) bool {
 	key := daemonFailure{set.GetUID(), fields.Int64(set.Object, 0, "status", "observedGeneration"), node}
 	d := b.failures[key]
@@ -82,8 +82,8 @@ func (b *daemonBackoff) noteReady(_ *reconcile.Cache, ch reconcile.Change) []typ
 	return nil
 }
 
-// wakeReady has a DaemonSet of which a Pod has become ready be looked at a second after the Pod is
-// available, as kube-controller-manager does.
+// wakeReady schedules a look at a DaemonSet with a Pod that has become ready, a second after the
+// Pod is available, as kube-controller-manager does.
 func (b *daemonBackoff) wakeReady(set *unstructured.Unstructured, now time.Time) {
 	seconds := fields.Int64(set.Object, 0, "spec", "minReadySeconds")
 	if b.ready[set.GetUID()] && seconds > 0 {
@@ -92,7 +92,7 @@ func (b *daemonBackoff) wakeReady(set *unstructured.Unstructured, now time.Time)
 	delete(b.ready, set.GetUID())
 }
 
-// drop forgets what has expired.
+// drop forgets expired failures.
 func (b *daemonBackoff) drop(now time.Time) {
 	for key, d := range b.failures {
 		if d.expired(now) {
@@ -106,7 +106,7 @@ func (b *daemonBackoff) drop(now time.Time) {
 	}
 }
 
-// after returns after which time a DaemonSet is to be looked at, 0 if it need not be.
+// after returns the time until the next look at a DaemonSet, or 0 if no look is scheduled.
 func (b *daemonBackoff) after(set *unstructured.Unstructured, now time.Time) time.Duration {
 	if at, ok := b.wake[set.GetUID()]; ok {
 		return at.Sub(now)

@@ -15,9 +15,14 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// affectedByNode returns the DaemonSets to look at because of a Node that is new, or whose labels or
-// taints have changed: those that are for it and have no Pod there, those that are not and have one,
-// and those that count Pods on wrong Nodes. A Node that is gone affects none.
+// affectedByNode returns the DaemonSets to look at because a Node is new, or its labels or taints
+// have changed:
+//
+//   - DaemonSets that are for the Node and have no Pod there
+//   - DaemonSets that are not for the Node and have a Pod there
+//   - DaemonSets that count Pods on wrong Nodes
+//
+// A Node that is gone affects none.
 func affectedByNode(c *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
 	if ch.New == nil || ch.Old != nil && sameNode(ch.Old, ch.New) {
 		return nil
@@ -37,7 +42,7 @@ func affectedByNode(c *reconcile.Cache, ch reconcile.Change) (names []types.Name
 	return names
 }
 
-// sameNode reports whether nothing changed that matters to DaemonSets.
+// sameNode reports whether a change of a Node does not matter to DaemonSets.
 func sameNode(a, b *unstructured.Unstructured) bool {
 	labelsA, labelsB := fields.Map(a.Object, "metadata", "labels"), fields.Map(b.Object, "metadata", "labels")
 	return object.DeepEqual(labelsA, labelsB) && slices.Equal(scheduling.Taints(a), scheduling.Taints(b))

@@ -26,8 +26,8 @@ var daemonTaints = []struct{ key, effect string }{
 // DaemonSet.
 const templateGenerationKey = "deprecated.daemonset.template.generation"
 
-// sync creates Pods on Nodes and, even if that fails, deletes others, those that are terminating
-// already excepted.
+// sync creates Pods on Nodes and, even if that fails, deletes others, except Pods that are already
+// terminating.
 func (r *daemonRun) sync(create []string, remove []pods.Pod) error {
 	failed := r.SlowStart(len(create), func(i int) error {
 		created, err := r.CreatePod(r.set, r.newPod(create[i]).Unstructured)
@@ -57,7 +57,7 @@ func (r *daemonRun) newPod(node string) pods.Pod {
 	return p
 }
 
-// daemonPod makes a Pod of the template that tolerates what Pods of DaemonSets do.
+// daemonPod makes a Pod of the template, with the tolerations of Pods of DaemonSets.
 func daemonPod(set *unstructured.Unstructured) pods.Pod {
 	p := pods.FromTemplate(set, podTemplate(set))
 	tolerateDaemonTaints(specOf(p))

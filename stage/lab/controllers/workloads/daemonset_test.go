@@ -75,8 +75,8 @@ func TestADaemonSetReplacesOnePodAfterAnother(t *testing.T) {
 	}
 }
 
-// podsThatFail has Pods fail half a second after they were bound, and gone as soon as they are
-// deleted.
+// podsThatFail makes Pods fail half a second after they were bound, and removes them as soon as
+// they are deleted.
 const podsThatFail = `
 apiVersion: kwok.x-k8s.io/v1alpha1
 kind: Stage

@@ -8,8 +8,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/pods"
 )
 
-// pair returns the Pod of the new template on a Node and that of an old one. It is false if there
-// are several of one of them.
+// pair returns the Pod of the new template and the Pod of an old template on a Node. It returns
+// false if the Node has several Pods of either.
 func (r *daemonRun) pair(on []pods.Pod) (updated, old pods.Pod, ok bool) {
 	ok = true
 	for _, p := range on {
@@ -26,7 +26,7 @@ func (r *daemonRun) pair(on []pods.Pod) (updated, old pods.Pod, ok bool) {
 	return updated, old, ok
 }
 
-// nodeNames returns the names of the Nodes that have Pods or are to have one, sorted: also of those
+// nodeNames returns the names of the Nodes that have Pods or are to have one, sorted: also of Nodes
 // that are gone.
 func (r *daemonRun) nodeNames() []string {
 	names := maps.Clone(r.podsOn)
@@ -38,8 +38,8 @@ func (r *daemonRun) nodeNames() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// rollingUpdate deletes Pods of an old template: all that are not available, and as many others as
-// may be unavailable.
+// rollingUpdate deletes Pods of an old template: each Pod that is not available, and as many others
+// as may be unavailable.
 func (r *daemonRun) rollingUpdate() error {
 	var unavailable int64
 	var oldUnavailable, oldAvailable []pods.Pod
@@ -65,16 +65,17 @@ func firstOf[T any](list []T, n int64) []T {
 	return list[:max(0, min(n, int64(len(list))))]
 }
 
-// A daemonSurge is what a rollout with a surge does.
+// A daemonSurge is the plan of a rollout with a surge.
 type daemonSurge struct {
 	surge, available  int64
-	create, mayCreate []string   // Nodes for a new Pod: at once, and for as long as there is a surge left
+	create, mayCreate []string   // Nodes for a new Pod: at once, and while surge is left
 	remove, mayRemove []pods.Pod // old Pods: at once, and for as long as enough others are available
 }
 
-// rollingUpdateWithSurge creates Pods of the new template beside old ones: wherever the old one is
-// not available, and on as many other Nodes as may have two. Old Pods go when the new one is
-// available, those of Nodes that should have none when enough others are.
+// rollingUpdateWithSurge creates Pods of the new template next to old Pods: on each Node where the
+// old Pod is not available, and on as many other Nodes as may have two Pods. It deletes an old Pod
+// when the new one is available. It deletes Pods of Nodes that should have none when enough other
+// Pods are available.
 func (r *daemonRun) rollingUpdateWithSurge() error {
 	s := daemonSurge{surge: r.surge}
 	shouldRun := map[string]bool{}
@@ -102,7 +103,7 @@ func (r *daemonRun) rollingUpdateWithSurge() error {
 	return r.sync(append(s.create, firstOf(s.mayCreate, s.surge)...), append(s.remove, firstOf(s.mayRemove, s.available-r.desired)...))
 }
 
-// countAvailable counts a Node whose Pod is available, the old one if there are two.
+// countAvailable counts a Node whose Pod is available: the old Pod, if it has two.
 func (r *daemonRun) countAvailable(s *daemonSurge, updated, old pods.Pod) {
 	if old.Unstructured == nil {
 		old = updated
@@ -110,7 +111,7 @@ func (r *daemonRun) countAvailable(s *daemonSurge, updated, old pods.Pod) {
 	s.available += one(old.Unstructured != nil && r.isAvailable(old))
 }
 
-// replaceSurged deletes an old Pod once the new one beside it is available.
+// replaceSurged deletes an old Pod once the new one on the same Node is available.
 func (r *daemonRun) replaceSurged(s *daemonSurge, updated, old pods.Pod) {
 	if r.isAvailable(updated) {
 		s.remove = append(s.remove, old)
@@ -119,7 +120,7 @@ func (r *daemonRun) replaceSurged(s *daemonSurge, updated, old pods.Pod) {
 	}
 }
 
-// replaceOld says what becomes of a Node that has an old Pod only.
+// replaceOld decides about a Node that has only an old Pod.
 func (r *daemonRun) replaceOld(s *daemonSurge, node string, shouldRun bool, old pods.Pod) {
 	switch available := r.isAvailable(old); {
 	case !shouldRun && available:

@@ -17,7 +17,7 @@ import (
 )
 
 // Deployments returns the controller that rolls out Deployments: it creates ReplicaSets and scales
-// them. It needs [ReplicaSets] beside it.
+// them. Run [ReplicaSets] with it.
 func Deployments() reconcile.Controller {
 	return reconcile.Controller{
 		Name: "deployment", Component: "deployment-controller", For: kinds.Deployment,
@@ -39,7 +39,7 @@ const (
 	defaultFraction = "25%"
 )
 
-// A deploymentSpec is what a Deployment asks for, with the defaults of the API server.
+// A deploymentSpec is the spec of a Deployment, with the defaults of the API server.
 type deploymentSpec struct {
 	replicas, surge, unavailable int64 // surge and unavailable are 0 with the strategy Recreate
 	minReady, history            int64
@@ -65,8 +65,9 @@ func readDeployment(d *unstructured.Unstructured) deploymentSpec {
 	return s
 }
 
-// surgeAndUnavailable returns how many Pods there may be too many, and how many may be unavailable,
-// while Pods are replaced. If both were 0, nothing could be replaced.
+// surgeAndUnavailable returns how many surplus Pods are allowed, and how many Pods may be
+// unavailable, while Pods are replaced. One of them is above 0, because otherwise nothing could be
+// replaced.
 func surgeAndUnavailable(rolling map[string]any, replicas int64) (surge, unavailable int64) {
 	surge, _ = fields.IntOrPercent(orDefault(fields.Value(rolling, "maxSurge")), replicas, true)
 	unavailable, _ = fields.IntOrPercent(orDefault(fields.Value(rolling, "maxUnavailable")), replicas, false)
@@ -88,9 +89,9 @@ type rollout struct {
 	control.Call
 	deployment *unstructured.Unstructured
 	spec       deploymentSpec
-	newRS      *unstructured.Unstructured   // the ReplicaSet with the template of the Deployment; nil if there is none
+	newRS      *unstructured.Unstructured   // the ReplicaSet with the template of the Deployment, or nil
 	oldRSs     []*unstructured.Unstructured // the others, the oldest first
-	resumed    bool                         // the condition says so since this call
+	resumed    bool                         // the condition says so only since this call
 	conditions conditions.List              // as they stand before the status is computed
 	collisions any                          // status.collisionCount
 }
@@ -124,7 +125,7 @@ func reconcileDeployment(c control.Call, d *unstructured.Unstructured) (reconcil
 	return r.syncRolloutStatus()
 }
 
-// findReplicaSets tells the ReplicaSet of the present template from the old ones.
+// findReplicaSets separates the ReplicaSet of the present template from the old ones.
 func (r *rollout) findReplicaSets(sets []*unstructured.Unstructured) {
 	slices.SortStableFunc(sets, fields.ByAge)
 	template := fields.Map(r.deployment.Object, "spec", "template")
@@ -157,8 +158,8 @@ func (r *rollout) replaceRS(rs *unstructured.Unstructured) {
 	}
 }
 
-// scaleOnly scales the ReplicaSets and rolls nothing out: the Deployment is paused, or its number
-// of replicas has changed.
+// scaleOnly scales the ReplicaSets without a rollout: the Deployment is paused, or its number of
+// replicas has changed.
 func (r *rollout) scaleOnly() error {
 	if err := r.scale(); err != nil {
 		return err
@@ -179,8 +180,8 @@ func (r *rollout) rollOut() error {
 	return r.rolloutRolling()
 }
 
-// syncRolloutStatus writes the status, and has the key looked at again when the progress deadline
-// is over.
+// syncRolloutStatus writes the status. It schedules another look for the time when the progress
+// deadline is over.
 func (r *rollout) syncRolloutStatus() (reconcile.Result, error) {
 	status := r.withProgress(r.status())
 	if err := r.updateStatus(status); err != nil {
@@ -224,7 +225,7 @@ func sumStatus(sets []*unstructured.Unstructured, field string) int64 {
 	return sum(sets, func(rs *unstructured.Unstructured) int64 { return statusCount(rs, field) })
 }
 
-// bySize orders ReplicaSets from the largest to the smallest, those of equal size by age.
+// bySize orders ReplicaSets from the largest to the smallest, and ReplicaSets of equal size by age.
 func bySize(age int) func(a, b *unstructured.Unstructured) int {
 	return func(a, b *unstructured.Unstructured) int {
 		return cmp.Or(cmp.Compare(specReplicas(b), specReplicas(a)), age*fields.ByAge(a, b))

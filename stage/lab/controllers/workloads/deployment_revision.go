@@ -22,8 +22,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
-// sameTemplate compares the template of a Deployment with that of a ReplicaSet, which also has the
-// hash.
+// sameTemplate compares the template of a Deployment with the template of a ReplicaSet, which also
+// has the hash.
 func sameTemplate(template, other map[string]any) bool {
 	return object.DeepEqual(withLabel(template, templateHash, ""), withLabel(other, templateHash, ""))
 }
@@ -98,8 +98,8 @@ func (r *rollout) updateNewRS() error {
 	return err
 }
 
-// lengthen appends a revision to those that a ReplicaSet had before. When the text gets too long,
-// the first ones are dropped.
+// lengthen appends a revision to the revisions that a ReplicaSet had before. When the text gets too
+// long, it drops the first ones.
 func lengthen(text string, revision int64) string {
 	entries := append(strings.FieldsFunc(text, func(r rune) bool { return r == ',' }), strconv.FormatInt(revision, 10))
 	for text = strings.Join(entries, ","); len(text) > longestHistory; text = strings.Join(entries, ",") {
@@ -113,8 +113,8 @@ var ownAnnotations = map[string]bool{
 	lastAppliedKey: true, revisionKey: true, historyKey: true, desiredKey: true, maxReplicasKey: true, rollbackKey: true,
 }
 
-// annotationsToCopy returns the annotations of the Deployment that a ReplicaSet, nil for a new one,
-// does not have.
+// annotationsToCopy returns the annotations of the Deployment that a ReplicaSet does not have. The
+// ReplicaSet is nil before it exists.
 func (r *rollout) annotationsToCopy(rs *unstructured.Unstructured) map[string]any {
 	change := map[string]any{}
 	for k, v := range fields.Map(r.deployment.Object, "metadata", "annotations") {
@@ -156,7 +156,7 @@ func (r *rollout) ensureNewRS() error {
 }
 
 // retryAfterCollision counts that another object has the name, and tries the next name. If that
-// object is not in the cache yet, it may be the new ReplicaSet itself: the key is tried again
+// object is not in the cache yet, it could be the new ReplicaSet itself, so the key is tried again
 // later.
 func (r *rollout) retryAfterCollision(rs *unstructured.Unstructured, exists error) error {
 	if r.Cache.Get(kinds.ReplicaSet, control.NameOf(rs)) == nil {
@@ -196,8 +196,8 @@ func (r *rollout) newReplicaSet() (*unstructured.Unstructured, error) {
 	return rs, nil
 }
 
-// cleanupOld deletes old ReplicaSets without Pods, except for the latest ones, as many as
-// spec.revisionHistoryLimit says.
+// cleanupOld deletes old ReplicaSets without Pods, except for the latest spec.revisionHistoryLimit
+// ones.
 func (r *rollout) cleanupOld() error {
 	old := lists.Filter(r.oldRSs, func(rs *unstructured.Unstructured) bool { return !fields.IsTerminating(rs) })
 	slices.SortStableFunc(old, func(a, b *unstructured.Unstructured) int {

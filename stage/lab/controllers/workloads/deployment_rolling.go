@@ -15,8 +15,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/pods"
 )
 
-// rolloutRolling scales the new ReplicaSet up or, if that has its size, the old ones down: one of
-// the two at each reconcile.
+// rolloutRolling scales the new ReplicaSet up or, if it already has its size, the old ones down.
+// Each reconcile does one of the two.
 func (r *rollout) rolloutRolling() error {
 	if err := r.ensureNewRS(); err != nil || r.newRS == nil {
 		return err
@@ -51,8 +51,8 @@ func (r *rollout) newRSReplicas(have, total int64) int64 {
 	return have + max(0, min(free, r.spec.replicas-have))
 }
 
-// scaleDown scales the old ReplicaSets down by as many Pods as may be unavailable: first by those
-// that are unavailable already.
+// scaleDown scales the old ReplicaSets down by as many Pods as may be unavailable: first by the
+// Pods that are already unavailable.
 func (r *rollout) scaleDown() (bool, error) {
 	minAvailable := r.spec.replicas - r.spec.unavailable
 	unavailable := specReplicas(r.newRS) - statusCount(r.newRS, "availableReplicas")
@@ -70,8 +70,8 @@ func (r *rollout) scaleDown() (bool, error) {
 	return unhealthy || healthy, err
 }
 
-// scaleDownOld scales the old ReplicaSets down, the oldest first: each by at most what a function
-// returns, all together by at most a number.
+// scaleDownOld scales the old ReplicaSets down, the oldest first. A function bounds the step of
+// each ReplicaSet, and a number bounds all of them together.
 func (r *rollout) scaleDownOld(most int64, has func(*unstructured.Unstructured) int64) (taken bool, err error) {
 	for _, rs := range slices.Clone(r.oldRSs) {
 		n := min(most, has(rs), specReplicas(rs))
@@ -87,7 +87,7 @@ func (r *rollout) scaleDownOld(most int64, has func(*unstructured.Unstructured) 
 	return taken, nil
 }
 
-// rolloutRecreate creates the new ReplicaSet when all Pods of the old ones are gone.
+// rolloutRecreate creates the new ReplicaSet when all Pods of the old ReplicaSets are gone.
 func (r *rollout) rolloutRecreate() error {
 	if taken, err := r.scaleDownOld(math.MaxInt64, specReplicas); taken || err != nil {
 		return err
@@ -154,7 +154,7 @@ func (r *rollout) scale() error {
 	return r.scaleProportionally(active)
 }
 
-// activeOrLatest returns the active ReplicaSet, or else the new one, or else the youngest.
+// activeOrLatest returns the active ReplicaSet, or else the new one, or else the youngest one.
 func (r *rollout) activeOrLatest(active []*unstructured.Unstructured) *unstructured.Unstructured {
 	if len(active) == 1 {
 		return active[0]
@@ -176,7 +176,7 @@ func (r *rollout) scaleProportionally(active []*unstructured.Unstructured) error
 		allowed = r.spec.replicas + r.spec.surge
 	}
 	more := allowed - sum(active, specReplicas)
-	slices.SortStableFunc(active, bySize(-cmp.Compare(more, 0))) // of equal ones the newest grows first, the oldest shrinks first
+	slices.SortStableFunc(active, bySize(-cmp.Compare(more, 0))) // of equal ReplicaSets the newest grows first, the oldest shrinks first
 	sizes, added := make([]int64, len(active)), int64(0)
 	for i, rs := range active {
 		part := r.proportion(rs, more, added)

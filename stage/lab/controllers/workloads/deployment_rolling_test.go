@@ -12,7 +12,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
-// strategy is how a Deployment of a test is rolled, as written and as it is meant.
+// strategy is the strategy of a Deployment in a test, as text and as values.
 type strategy struct {
 	replicas, surge, unavailable int
 	text                         string

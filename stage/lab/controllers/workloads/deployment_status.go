@@ -20,7 +20,7 @@ func (r *rollout) setProgressing(status, reason, message string) {
 	}
 }
 
-// condition returns a condition of a Deployment, which also has the time of its update.
+// condition returns a condition of a Deployment, which also has its lastUpdateTime.
 func (r *rollout) condition(kind, status, reason, message string) conditions.Condition {
 	c := conditions.New(kind, status, reason, message, r.Timestamp())
 	c["lastUpdateTime"] = c["lastTransitionTime"]
@@ -120,7 +120,7 @@ func (r *rollout) progressConditions(l conditions.List, status control.Status) c
 		if now.IsTrue() {
 			next["lastTransitionTime"] = now["lastTransitionTime"]
 		}
-		return l.Without("Progressing").Set(next) // even if the reason stays: lastUpdateTime is that of the last progress
+		return l.Without("Progressing").Set(next) // even if the reason stays: lastUpdateTime is the time of the last progress
 	case r.timedOut(now):
 		return l.Set(r.condition("Progressing", "False", "ProgressDeadlineExceeded", r.progressMessage("has timed out progressing.")))
 	}
@@ -134,8 +134,8 @@ func (r *rollout) progressMessage(what string) string {
 	return fmt.Sprintf("ReplicaSet %q %s", r.newRS.GetName(), what)
 }
 
-// hasProgressed reports whether there are more new replicas, fewer old ones, or more that are ready
-// or available, than in the status before.
+// hasProgressed reports whether, compared with the old status, there are more new replicas, fewer
+// old replicas, or more ready or available replicas.
 func (r *rollout) hasProgressed(status control.Status) bool {
 	before := fields.Map(r.deployment.Object, "status")
 	more := func(field string) bool { return fields.Int64(status, 0, field) > fields.Int64(before, 0, field) }
@@ -153,8 +153,7 @@ func (r *rollout) timedOut(progressing conditions.Condition) bool {
 	return progressing.Field("reason") == "ProgressDeadlineExceeded" || ok && since.Add(r.spec.deadline).Before(r.Now)
 }
 
-// replicaFailure returns the condition ReplicaFailure of a ReplicaSet: of the new one, else of an
-// old one.
+// replicaFailure returns the condition ReplicaFailure of the new ReplicaSet, or else of an old one.
 func (r *rollout) replicaFailure() conditions.Condition {
 	for _, rs := range append([]*unstructured.Unstructured{r.newRS}, r.oldRSs...) {
 		if rs == nil {

@@ -1,5 +1,5 @@
 // Package workloads has the controllers of Deployments, ReplicaSets, ReplicationControllers,
-// StatefulSets and DaemonSets, as those of kube-controller-manager.
+// StatefulSets and DaemonSets, like those in kube-controller-manager.
 //
 // # Usage
 //
@@ -7,13 +7,12 @@
 //
 //	loop := reconcile.NewLoop(cluster, reconcile.Options{}, workloads.Deployments(), workloads.ReplicaSets())
 //
-// A Deployment needs the controller of ReplicaSets beside its own. A DaemonSet needs a scheduler,
-// which binds its Pods.
+// A Deployment needs the controller of ReplicaSets in addition to its own. A DaemonSet needs a
+// scheduler, which binds its Pods.
 //
 // # Determinism
 //
-// The controllers draw nothing at random; the names and uids of what they create come from the
-// cluster.
+// The controllers draw no random number. The names and uids of new objects come from the cluster.
 //
 // # Concurrency
 //

@@ -18,7 +18,7 @@ import (
 
 // ReplicaSets returns the controller that keeps as many Pods as a ReplicaSet asks for.
 //
-// The controller has a state. Give each loop one of its own.
+// The controller keeps state. Create a separate controller for each loop.
 func ReplicaSets() reconcile.Controller {
 	return replicas("replicaset", "replicaset-controller", kinds.ReplicaSet)
 }
@@ -26,7 +26,7 @@ func ReplicaSets() reconcile.Controller {
 // ReplicationControllers returns the controller that keeps as many Pods as a ReplicationController
 // asks for.
 //
-// The controller has a state. Give each loop one of its own.
+// The controller keeps state. Create a separate controller for each loop.
 func ReplicationControllers() reconcile.Controller {
 	return replicas("replicationcontroller", "replication-controller", kinds.ReplicationController)
 }
@@ -42,7 +42,7 @@ func replicas(name, component string, kind schema.GroupVersionKind) reconcile.Co
 	}
 }
 
-// reconcileReplicas writes into the status what was there before it creates or deletes Pods, as
+// reconcileReplicas counts the Pods for the status before it creates or deletes Pods, as
 // kube-controller-manager does. The changes of the Pods bring the key back.
 func reconcileReplicas(c control.Call, rs *unstructured.Unstructured, t podTracker) (reconcile.Result, error) {
 	n, err := t.count(c, rs)
@@ -59,7 +59,7 @@ func reconcileReplicas(c control.Call, rs *unstructured.Unstructured, t podTrack
 	return reconcile.Result{After: next}, errors.Join(failed, c.WriteStatus(rs, status))
 }
 
-// scaleReplicas creates the Pods that are missing and deletes those that are too many.
+// scaleReplicas creates missing Pods and deletes surplus Pods.
 func scaleReplicas(c control.Call, rs *unstructured.Unstructured, n podCounts, t podTracker) error {
 	if fields.IsTerminating(rs) {
 		return nil
@@ -88,8 +88,8 @@ func podTemplate(owner *unstructured.Unstructured) map[string]any {
 	return fields.Map(owner.Object, "spec", "template")
 }
 
-// siblings are the ReplicaSets that have the same controller. One without a controller has none, not
-// even itself, so that it does not matter how many of its Pods a Node has.
+// siblings are the ReplicaSets that have the same controller. A ReplicaSet without a controller has
+// no siblings, not even itself. Then it does not matter how many of its Pods a Node has.
 func siblings(c control.Call, rs *unstructured.Unstructured) []*unstructured.Unstructured {
 	if uid := control.ControllerUID(rs); uid != "" {
 		return c.Cache.Owned(rs.GroupVersionKind(), uid)
@@ -126,7 +126,8 @@ func replicasStatus(rs *unstructured.Unstructured, n podCounts, available int64)
 	return status
 }
 
-// replicasConditions has the condition ReplicaFailure while Pods cannot be created or deleted.
+// replicasConditions returns the conditions, with ReplicaFailure while Pods cannot be created or
+// deleted.
 func replicasConditions(rs *unstructured.Unstructured, active int64, failed error, now time.Time) conditions.List {
 	l := conditions.Of(rs)
 	if failed == nil {

@@ -16,11 +16,11 @@ import (
 
 // podCounts are how many Pods an owner has.
 type podCounts struct {
-	active      int64 // those that count as replicas
-	labelled    int64 // of the active ones, those with all labels of the template
-	ready       int64 // of the active ones, those that are ready
-	waiting     int64 // of the active ones, those that wait for a Node
-	terminating int64 // those that are being deleted and are not terminal
+	active      int64 // Pods that count as replicas
+	labelled    int64 // active Pods with all labels of the template
+	ready       int64 // active Pods that are ready
+	waiting     int64 // active Pods that wait for a Node
+	terminating int64 // Pods that are being deleted and are not terminal
 }
 
 // add counts a Pod; times is -1 to take it away.
@@ -44,7 +44,7 @@ type trackedPods struct {
 	templateLabels map[string]any
 	active         candidates
 	onNode         map[string]int // how many active Pods each Node has
-	counting       bool           // they are being claimed; what others change meanwhile has them claimed again
+	counting       bool           // they are being claimed; a change by others meanwhile causes another claim
 }
 
 func newTrackedPods(owner *unstructured.Unstructured) *trackedPods {
@@ -74,9 +74,9 @@ func (t *trackedPods) remove(p pods.Pod) {
 	}
 }
 
-// candidates are Pods of which some may be deleted, in an order that depends on nothing but the
-// order of the calls: to sort them each time would make the deletion of all Pods one by one cost the
-// square of their number and more.
+// candidates are Pods that the controller may delete, in an order that depends only on the order of
+// the calls. With a sort in each call, the deletion of all Pods one by one would cost more than the
+// square of their number.
 type candidates struct {
 	all []*pods.Candidate
 	at  map[types.UID]int // places in all
@@ -89,7 +89,7 @@ func (c *candidates) add(p pods.Pod) {
 	c.all = append(c.all, pods.CandidateOf(p))
 }
 
-// remove puts the last one into the place of the one that goes.
+// remove replaces the Pod that goes with the last Pod.
 func (c *candidates) remove(uid types.UID) {
 	i, ok := c.at[uid]
 	if !ok {
@@ -103,9 +103,9 @@ func (c *candidates) remove(uid types.UID) {
 	delete(c.at, uid)
 }
 
-// A podTracker has the Pods of owners, by the uid of the owner, so that a reconcile costs as much
-// as what has changed, and not as much as the owner has Pods. An owner that is not tracked, because
-// it is new or because Pods are to be adopted or released, has its Pods claimed and counted anew.
+// A podTracker has the Pods of owners, by the uid of the owner. So the cost of a reconcile depends
+// on what has changed, not on how many Pods the owner has. An owner is not tracked if it is new or
+// if it must adopt or release Pods. Its Pods are then claimed and counted again.
 type podTracker map[types.UID]*trackedPods
 
 // count returns how many Pods an owner has.
@@ -118,7 +118,7 @@ func (t podTracker) count(c control.Call, owner *unstructured.Unstructured) (pod
 	tracked.counting = true
 	t[uid] = tracked
 	claimed, err := pods.ClaimActive(c, owner)
-	if t[uid] != tracked || err != nil { // adoptions take time, and meanwhile there was a change: it brings the key back
+	if t[uid] != tracked || err != nil { // adoptions take time; a change during them brings the key back
 		delete(t, uid)
 		return counted(owner, claimed).podCounts, err
 	}
@@ -126,7 +126,7 @@ func (t podTracker) count(c control.Call, owner *unstructured.Unstructured) (pod
 	return t[uid].podCounts, nil
 }
 
-// counted has the Pods of an owner.
+// counted returns the Pods of an owner.
 func counted(owner *unstructured.Unstructured, claimed []pods.Pod) *trackedPods {
 	tracked := newTrackedPods(owner)
 	for _, p := range claimed {
@@ -145,7 +145,7 @@ func (t podTracker) candidates(owner *unstructured.Unstructured) []*pods.Candida
 }
 
 // onNodes returns how many active Pods of several owners each Node has. An owner that is not
-// tracked is new and has none.
+// tracked is new and has no Pods.
 func (t podTracker) onNodes(owners []*unstructured.Unstructured) map[string]int {
 	sum := map[string]int{}
 	for _, owner := range owners {
@@ -192,8 +192,9 @@ func (t podTracker) onPod(c *reconcile.Cache, owner schema.GroupVersionKind, ch 
 	}
 }
 
-// update adds a Pod to those of its owner, or removes it. If the owner does not select the Pod, the
-// Pod is to be released. Own writes while Pods are counted are adoptions and releases.
+// update adds a Pod to the Pods of its owner, or removes it. If the owner does not select the Pod,
+// the owner must release it. The controller's own writes while Pods are counted are adoptions and
+// releases.
 func (t podTracker) update(pod *unstructured.Unstructured, own bool, do func(*trackedPods, pods.Pod)) {
 	uid := control.ControllerUID(pod)
 	tracked := t[uid]

@@ -16,7 +16,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
-// changes are what can happen to a Pod that its owner did not do.
+// changes are changes of a Pod that its owner did not make.
 var changes = []func(c *clustertest.Cluster, pod string){
 	func(c *clustertest.Cluster, pod string) { c.Patch("Pod", pod, `{metadata: {labels: {app: a}}}`) },
 	func(c *clustertest.Cluster, pod string) { c.Patch("Pod", pod, `{metadata: {labels: {app: b}}}`) },
@@ -33,8 +33,8 @@ func play(what string) func(*clustertest.Cluster, string) {
 	}
 }
 
-// TestOwnersCountTheirPods compares the statuses of owners, whose Pods are tracked by their
-// changes, with the Pods that there are.
+// TestOwnersCountTheirPods compares the statuses of owners with the existing Pods. Owners track
+// their Pods by changes.
 func TestOwnersCountTheirPods(t *testing.T) {
 	ownersCountTheirPods(t, nil, time.Second)
 }
@@ -91,7 +91,7 @@ func requireCounted(t *testing.T, c *clustertest.Cluster, kind, name string) {
 		switch {
 		case ref == nil || ref.UID != owner.GetUID() || phase == "Failed":
 		case p.GetDeletionTimestamp() != nil:
-			if selected { // others are not released, and do not count
+			if selected { // other Pods are not released, and do not count
 				want["terminatingReplicas"]++
 			}
 		default:
@@ -114,7 +114,7 @@ func requireCounted(t *testing.T, c *clustertest.Cluster, kind, name string) {
 	require.Equal(t, replicas, want["replicas"], name)
 }
 
-// TestAReplicaSetKeepsPodsThatFailed: it does not release what does not count.
+// TestAReplicaSetKeepsPodsThatFailed: it does not release failed Pods, although they do not count.
 func TestAReplicaSetKeepsPodsThatFailed(t *testing.T) {
 	c := clustertest.New(t, clustertest.Options{Nodes: 3, Pods: recording.Kubelet})
 	c.Load(clustertest.Manifest("replicas"))

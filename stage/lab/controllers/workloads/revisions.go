@@ -111,8 +111,8 @@ func newRevision(owner *unstructured.Unstructured, hashLabel string, n int64) fu
 	}
 }
 
-// addRevision creates a revision. If another one has its name, that is taken if it has the same
-// template, whoever owns it, and otherwise the next name is tried.
+// addRevision creates a revision. If another revision has the same name and the same template,
+// addRevision takes that revision, with any owner. Otherwise it tries the next name.
 func addRevision(c control.Call, h history, owner *unstructured.Unstructured, revision func(collisions int64) (*unstructured.Unstructured, error)) (history, error) {
 	for {
 		rev, err := revision(h.collisions)
@@ -136,7 +136,7 @@ func addRevision(c control.Call, h history, owner *unstructured.Unstructured, re
 	}
 }
 
-// named returns the revision of a name, nil if there is none.
+// named returns the revision with the given name, or nil.
 func (h history) named(name string) *unstructured.Unstructured {
 	for _, rev := range h.all {
 		if rev.GetName() == name {

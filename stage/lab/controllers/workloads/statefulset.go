@@ -21,9 +21,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// StatefulSets returns the controller that keeps Pods with ordinals, each with claims of its own,
-// by default one after another. The claims are owned as the retention policy says, so that they are
-// collected with a Pod that is one too many, or with the StatefulSet.
+// StatefulSets returns the controller that keeps Pods with ordinals, each with its own claims, by
+// default one after another. The retention policy decides about the owners of the claims, so that a
+// claim is collected with a surplus Pod, or with the StatefulSet.
 func StatefulSets() reconcile.Controller {
 	return reconcile.Controller{
 		Name: "statefulset", Component: "statefulset-controller", For: kinds.StatefulSet,
@@ -45,8 +45,8 @@ type statefulRun struct {
 	current   *unstructured.Unstructured // the revision that is being replaced
 	all       []pods.Pod
 	desired   int64              // spec.replicas
-	replicas  map[int64]pods.Pod // those that exist, by ordinal without start
-	condemned []pods.Pod         // those with an ordinal out of range, the highest first
+	replicas  map[int64]pods.Pod // existing Pods, by ordinal without start
+	condemned []pods.Pod         // Pods with an ordinal out of range, the highest first
 
 	start, partition, minReadySeconds int64
 	onDelete, ordered                 bool
@@ -107,9 +107,8 @@ func newStatefulRun(c control.Call, set *unstructured.Unstructured, h history, a
 	return r
 }
 
-// act creates the Pods that are missing, deletes those that are too many, and replaces those of
-// another revision. In an ordered set it does one thing at a time, and waits for each Pod to be
-// available, or gone.
+// act creates missing Pods, deletes surplus Pods, and replaces Pods of another revision. In an
+// ordered set it does one thing at a time, and waits for each Pod to be available, or gone.
 func (r *statefulRun) act() error {
 	if stop, err := r.processReplicas(); stop {
 		return err
@@ -132,8 +131,8 @@ func (r *statefulRun) act() error {
 	return r.rollingUpdate()
 }
 
-// processReplicas brings the Pods that exist in line and creates missing ones. An ordered set waits
-// for the first Pod that is missing; another set creates as many as it has room for.
+// processReplicas corrects the existing Pods and creates missing ones. An ordered set waits for the
+// first missing Pod; another set creates as many Pods as it has room for.
 func (r *statefulRun) processReplicas() (stop bool, err error) {
 	room := 1
 	if !r.ordered {
@@ -161,8 +160,8 @@ func (r *statefulRun) places(n int) []int64 {
 	return places
 }
 
-// forAll calls a function for 0 to n-1: in an ordered set one after another until one has to be
-// waited for, else in batches until one has an error.
+// forAll calls a function for 0 to n-1. In an ordered set it calls it one after another, until the
+// set has to wait for a Pod. Otherwise it calls it in batches, until one returns an error.
 func (r *statefulRun) forAll(n int, do func(i int) (wait bool, err error)) (stop bool, err error) {
 	if !r.ordered {
 		err = r.SlowStart(n, func(i int) error {
@@ -233,8 +232,7 @@ func (r *statefulRun) firstUnavailable() pods.Pod {
 	return pods.Pod{}
 }
 
-// processCondemned deletes a Pod that is one too many. It reports whether an ordered set has to
-// wait.
+// processCondemned deletes a surplus Pod. It reports whether an ordered set has to wait.
 func (r *statefulRun) processCondemned(p, first pods.Pod) (wait bool, err error) {
 	switch {
 	case p.IsTerminating():
@@ -245,7 +243,7 @@ func (r *statefulRun) processCondemned(p, first pods.Pod) (wait bool, err error)
 	return true, r.deletePod(p.Unstructured)
 }
 
-// rollingUpdate deletes the Pod with the highest ordinal that has another revision, once those
+// rollingUpdate deletes the Pod with the highest ordinal that has another revision, once the Pods
 // above it are available.
 func (r *statefulRun) rollingUpdate() error {
 	for i := r.desired - 1; i >= r.partition; i-- {
@@ -356,14 +354,14 @@ func (r *statefulRun) ensureClaims(ordinal int64) error {
 	return nil
 }
 
-// inUse reports whether a revision is that of a Pod, or the one that is being replaced.
+// inUse reports whether a Pod has a revision, or a rollout is replacing the revision.
 func (r *statefulRun) inUse(rev *unstructured.Unstructured) bool {
 	return rev == r.current || slices.ContainsFunc(r.all, func(p pods.Pod) bool {
 		return fields.Label(p.Unstructured, revisionLabel) == rev.GetName()
 	})
 }
 
-// ordinalOf returns the number at the end of a name, -1 if there is none.
+// ordinalOf returns the number at the end of a name, or -1.
 func ordinalOf(name string) int64 {
 	n, err := strconv.ParseInt(name[strings.LastIndexByte(name, '-')+1:], 10, 32)
 	if err != nil {

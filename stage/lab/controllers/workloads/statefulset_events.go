@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// recordPod records what was done with a Pod. The verb is that of the reason and of the text.
+// recordPod records an action on a Pod. The verb is used in the reason and in the text.
 func (r *statefulRun) recordPod(verb, pod string, err error) {
 	text := fmt.Sprintf("%s Pod %s in StatefulSet %s", verb, pod, r.set.GetName())
 	if err != nil {
@@ -34,7 +34,7 @@ func (r *statefulRun) deletePod(pod *unstructured.Unstructured) error {
 	return err
 }
 
-// createClaim creates a claim of a Pod and records it. One that is there is no error.
+// createClaim creates a claim of a Pod and records it. An existing claim is not an error.
 func (r *statefulRun) createClaim(claim *unstructured.Unstructured, pod string) error {
 	_, err := r.Create(claim)
 	if apierrors.IsAlreadyExists(err) {

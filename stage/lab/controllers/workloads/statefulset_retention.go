@@ -16,8 +16,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// A retention says by which owners the claims of a StatefulSet are deleted: with the StatefulSet,
-// or with a Pod that is one too many. The garbage collector does the rest.
+// A retention says with which owners the claims of a StatefulSet are deleted: the StatefulSet, or a
+// surplus Pod. The garbage collector deletes them.
 type retention struct{ whenDeleted, whenScaled bool }
 
 func retentionOf(set *unstructured.Unstructured) retention {
@@ -25,7 +25,7 @@ func retentionOf(set *unstructured.Unstructured) retention {
 	return retention{fields.String(policy, "whenDeleted") == "Delete", fields.String(policy, "whenScaled") == "Delete"}
 }
 
-// owner returns which object owns the claims of a Pod, nil if none does.
+// owner returns the object that owns the claims of a Pod, or nil.
 func (r *statefulRun) owner(p pods.Pod) *unstructured.Unstructured {
 	i := ordinalOf(p.GetName()) - r.start
 	switch scaledDown := i < 0 || i >= r.desired; {
@@ -37,8 +37,8 @@ func (r *statefulRun) owner(p pods.Pod) *unstructured.Unstructured {
 	return nil
 }
 
-// updateClaims has the claims of a Pod owned as the retention policy says. It reports whether that
-// changed any.
+// updateClaims sets the owners of the claims of a Pod by the retention policy. It reports whether
+// it changed any claim.
 func (r *statefulRun) updateClaims(p pods.Pod) (changed bool, err error) {
 	for _, name := range r.claimNames(ordinalOf(p.GetName())) {
 		claim := r.Cache.Get(kinds.PersistentVolumeClaim, name)
@@ -117,8 +117,8 @@ func (r *statefulRun) hasForeignController(claim *unstructured.Unstructured, p p
 	})
 }
 
-// hasStaleClaim reports whether a claim of a Pod that is to be created will be deleted with the Pod
-// that was there before.
+// hasStaleClaim reports whether a claim of a Pod that does not exist yet will be deleted with the
+// Pod that was there before.
 func (r *statefulRun) hasStaleClaim(ordinal int64) bool {
 	if !r.retention.whenScaled {
 		return false
@@ -144,7 +144,7 @@ func isStale(claim, obj *unstructured.Unstructured) bool {
 	return i >= 0 && fields.String(ownerRefs(claim)[i], "uid") != string(obj.GetUID())
 }
 
-// refTo returns the owner reference to an object, nil if there is none.
+// refTo returns the owner reference to an object, or nil.
 func refTo(claim, obj *unstructured.Unstructured) map[string]any {
 	for _, ref := range ownerRefs(claim) {
 		if fields.String(ref, "uid") == string(obj.GetUID()) {

@@ -37,7 +37,7 @@ spec:
     spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 `
 
-// owners returns who owns each claim, by name.
+// owners returns the owner of each claim, by name.
 func owners(c *clustertest.Cluster) map[string]string {
 	found := map[string]string{}
 	for _, claim := range c.List("PersistentVolumeClaim", "") {
@@ -54,7 +54,7 @@ func TestClaimsAreOwnedByThePolicy(t *testing.T) {
 	for _, test := range []struct {
 		whenDeleted, whenScaled string
 		owner                   string   // of all claims
-		scaled, deleted         []string // the claims that are left when 1 of 3 replicas is left, and when the set is deleted
+		scaled, deleted         []string // the claims that remain when 1 of 3 replicas remains, and when the set is deleted
 	}{
 		{"Retain", "Retain", "", []string{"data-db-0", "data-db-1", "data-db-2"}, []string{"data-db-0", "data-db-1", "data-db-2"}},
 		{"Delete", "Retain", "StatefulSet db", []string{"data-db-0", "data-db-1", "data-db-2"}, nil},
@@ -84,8 +84,8 @@ func TestClaimsAreOwnedByThePolicy(t *testing.T) {
 	}
 }
 
-// TestCondemnedPodsOwnTheirClaimsFirst: all Pods that are too many own their claims before the first
-// of them is deleted, and a Pod that comes back has a claim of its own.
+// TestCondemnedPodsOwnTheirClaimsFirst: all surplus Pods own their claims before the first of them
+// is deleted, and a Pod that comes back has its own claim.
 func TestCondemnedPodsOwnTheirClaimsFirst(t *testing.T) {
 	c := clustertest.New(t, clustertest.Options{Nodes: 2, Pods: presets.PodGeneral})
 	c.Load(clustertest.Manifest("storageclass") + "---" + statefulSetWithClaims)

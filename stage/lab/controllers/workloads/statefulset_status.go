@@ -8,7 +8,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 )
 
-// status counts the Pods as they were before act, and returns after which time one that is ready is
+// status counts the Pods as they were before act. It returns the time until a ready Pod is
 // available.
 func (r *statefulRun) status() (status control.Status, next time.Duration) {
 	var ready, available, current, updated int64

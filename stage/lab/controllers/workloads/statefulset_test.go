@@ -68,8 +68,8 @@ func TestAStatefulSetUpdatesByHand(t *testing.T) {
 	require.Equal(t, map[string]string{"db-0": "i:1", "db-1": "i:2", "db-2": "i:1"}, c.Images(""))
 }
 
-// TestAStatefulSetThatCannotCreateAPodDropsRevisions: db-0 is in the way, because the set has no
-// claim to it any more.
+// TestAStatefulSetThatCannotCreateAPodDropsRevisions: the old db-0 blocks the new one, because the
+// set no longer owns it.
 func TestAStatefulSetThatCannotCreateAPodDropsRevisions(t *testing.T) {
 	c := clustertest.New(t, clustertest.Options{Nodes: 2})
 	c.Load(clustertest.Manifest("statefulset"))

@@ -1,8 +1,8 @@
-// Package validity has the hooks that check whether CustomResourceDefinitions are valid, by all rules
-// of kube-apiserver: names, versions, schemas, printer columns and the cost of CEL rules among them.
+// Package validity has hooks that check CustomResourceDefinitions by all rules of kube-apiserver,
+// such as names, versions, schemas, printer columns and the cost of CEL rules.
 //
-// Package definitions refuses only what it cannot use, so that labs and hunts link 180 packages less.
-// The server of stage/lab/apiserver has both. To have them in a lab:
+// Package definitions refuses only definitions that it cannot use, so that labs and hunts link 180
+// packages less. The server of stage/lab/apiserver uses both. To use both in a lab:
 //
 //	lab.Cluster().Extend(validity.Hooks())
 package validity
@@ -21,9 +21,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// Hooks returns hooks that refuse definitions which kube-apiserver would refuse, with all faults at
-// once, and those whose objects a webhook would have to convert. They replace the hooks of
-// [definitions.Check].
+// Hooks returns hooks that refuse every definition that kube-apiserver would refuse, with all
+// faults at once. They also refuse definitions whose objects a webhook would have to convert. They
+// replace the hooks of [definitions.Check].
 func Hooks() memory.Hooks {
 	return memory.Hooks{Name: definitions.CheckName, Validate: check}
 }
@@ -50,7 +50,7 @@ func faultsOf(v *memory.Review) (field.ErrorList, error) {
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
-	if v.Old == nil { // kube-apiserver gives it the rest of its status later
+	if v.Old == nil { // kube-apiserver fills in the rest of its status later
 		now.Status = apiextensions.CustomResourceDefinitionStatus{StoredVersions: now.Status.StoredVersions}
 		return validation.ValidateCustomResourceDefinition(context.Background(), now), nil
 	}

@@ -26,8 +26,8 @@ type Options struct {
 	// Scheme has the Go types. Default: those of Kubernetes,
 	// k8s.io/client-go/kubernetes/scheme.Scheme.
 	Scheme *runtime.Scheme
-	// Indexes are the fields that List selects by, in addition to those of an API server. They are
-	// what a program gives to the FieldIndexer of a manager.
+	// Indexes are the fields that List selects by, in addition to those of an API server. A program
+	// passes them to the FieldIndexer of a manager.
 	Indexes []Index
 }
 
@@ -39,7 +39,7 @@ func New(cluster *memory.Cluster, o Options) client.WithWatch {
 
 // A conn is a client.WithWatch. It writes answers into the objects of the caller.
 type conn struct {
-	cached  bool // what is read has its kind, as what comes from the cache of a manager
+	cached  bool // objects that are read have their kind, like objects from the cache of a manager
 	server  server.Server
 	indexes []Index
 }

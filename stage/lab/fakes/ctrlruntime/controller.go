@@ -25,9 +25,9 @@ import (
 // and longer each time.
 const requeue = time.Second
 
-// Controller makes a lab controller of a reconciler. The lab calls it, one request at a time and in
-// virtual time, when objects of the kind change, and when objects of the kinds owned change that
-// they control. The reconciler gets its client after the lab is created:
+// Controller makes a lab controller of a reconciler. The lab calls the reconciler, one request at a
+// time and in virtual time, when an object of the kind changes, and when an object that it owns, of
+// the kinds owned, changes. The reconciler gets its client after the lab is created:
 //
 //	r := &WebsiteReconciler{}
 //	operator := ctrlruntime.Controller(r, websites, deployments)
@@ -38,27 +38,28 @@ const requeue = time.Second
 // alone means after a second.
 //
 // A panic is an error that is tried again, as in a manager. See [ControllerWith] for predicates and
-// for watches that are mapped.
+// for mapped watches.
 func Controller(r ctrl.Reconciler, kind schema.GroupVersionKind, owned ...schema.GroupVersionKind) reconcile.Controller {
 	return ControllerWith(r, ControllerOptions{For: kind, Owns: owned})
 }
 
-// ControllerOptions of [ControllerWith], as the builder of controller-runtime has them.
+// ControllerOptions of [ControllerWith] are the options of controller-runtime's builder.
 type ControllerOptions struct {
 	// Name is what traces and errors call the controller. Default: the kind.
 	Name string
 	// Scheme makes Go types of the objects that predicates and functions get. Default: they get
 	// *unstructured.Unstructured, as they do if the scheme does not know the kind.
 	Scheme *runtime.Scheme
-	// For is the kind of the requests, and Predicates, all of which must hold, say which of its
-	// changes matter.
+	// For is the kind of the requests. Predicates say which of its changes matter: all of them must
+	// accept a change.
 	For        schema.GroupVersionKind
 	Predicates []predicate.Predicate
-	// Owns are kinds whose objects concern the object of kind For that controls them.
+	// Owns are the kinds of objects that objects of kind For control. A change of such an object
+	// concerns its controller.
 	Owns []schema.GroupVersionKind
-	// Watches are kinds whose objects concern the objects that a function names.
+	// Watches are further kinds to watch. A function names the objects that a change concerns.
 	Watches []Watch
-	// EventFilters must hold for all changes, as WithEventFilter has it.
+	// EventFilters must accept every change, as with WithEventFilter.
 	EventFilters []predicate.Predicate
 }
 
@@ -66,7 +67,8 @@ type ControllerOptions struct {
 type Watch struct {
 	Kind schema.GroupVersionKind
 	// Map names the objects of kind For that a change concerns. It is called with the old and with
-	// the new object. It is a handler.MapFunc. Default: the object that controls it.
+	// the new object. It is a handler.MapFunc. Default: the object that controls the changed
+	// object.
 	Map func(context.Context, client.Object) []ctrl.Request
 	// Predicates say which changes matter.
 	Predicates []predicate.Predicate
@@ -111,10 +113,11 @@ type panicked struct{ cause any }
 
 func (p panicked) Error() string { return fmt.Sprintf("panic: %v [recovered]", p.cause) }
 
-// Panic returns what it panicked with. Package hunt asks for it.
+// Panic returns the value of the panic. Package hunt uses it.
 func (p panicked) Panic() any { return p.cause }
 
-// passes returns what says if predicates hold for a change; nil if there are none.
+// passes returns a function that reports whether all predicates accept a change; nil without
+// predicates.
 func (o ControllerOptions) passes(own []predicate.Predicate) func(reconcile.Change) bool {
 	all := slices.Concat(o.EventFilters, own)
 	if len(all) == 0 {

@@ -1,5 +1,5 @@
-// Package ctrlruntime has a client of controller-runtime that reads and writes a cluster in memory:
-// usually that of a lab, in which workload controllers and Stages react.
+// Package ctrlruntime has a client for controller-runtime that reads and writes a cluster in
+// memory. This is usually the cluster of a lab, where workload controllers and Stages react.
 //
 // # Usage
 //
@@ -17,23 +17,23 @@
 //	operator := ctrlruntime.Controller(r, websites, deployments)
 //	lab := labtest.New(t, labtest.Options{Controllers: []reconcile.Controller{operator}})
 //
-// A hunt of package stage/lab/hunt crashes reconcilers, and lets their caches lag: [Client] and [APIReader]
-// are those of its processes, and [Setup] runs SetupWithManager as it is.
+// A hunt of package stage/lab/hunt crashes reconcilers, and makes their caches lag. [Client] and
+// [APIReader] return the clients of its processes, and [Setup] runs SetupWithManager unchanged.
 //
 // # The fake client
 //
 // Tests can keep controller-runtime's fake client: [Funcs] sends its requests to the lab.
-// WithObjectTracker is no alternative, because the fake client wraps the given tracker in one of
-// its own, which implements versions, status, deletion and patches itself and passes none of them
-// on: a write to the status arrives as a write to the whole object, and there are two
-// resourceVersions. Interceptors (client/interceptor.NewClient) can wrap both clients.
+// WithObjectTracker is no alternative. The fake client wraps the given tracker in its own tracker,
+// which implements versions, status, deletion and patches itself and passes none of them on. A
+// write to the status arrives as a write to the whole object, and there are two resourceVersions.
+// Interceptors (client/interceptor.NewClient) can wrap both clients.
 //
 // # Compatibility
 //
 // Package stage/memory answers the requests as an API server does. The client has no cache: it
 // reads the current objects. Field selectors are those of an API server and those of
-// Options.Indexes. Subresources are status, and scale, eviction and binding of the kinds that have
-// them.
+// Options.Indexes. Subresources are status for all kinds, and scale, eviction and binding for the
+// kinds that have them.
 //
 // # Concurrency
 //

@@ -20,7 +20,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// informers is a cache.Cache that writes down who asks for which events. It reads as the client does.
+// informers is a cache.Cache that records which sources ask for which events. It reads as the
+// client does.
 type informers struct {
 	*conn
 	context context.Context
@@ -29,7 +30,7 @@ type informers struct {
 
 // An informer has the event handlers of one source. It is a cache.Informer.
 type informer struct {
-	cache.Informer // nil: for methods that later versions have
+	cache.Informer // nil: for methods that later versions add
 	kind           schema.GroupVersionKind
 	goType         reflect.Type // of the objects that handlers get
 	handlers       []toolscache.ResourceEventHandler
@@ -75,7 +76,7 @@ func (i *informer) AddEventHandler(h toolscache.ResourceEventHandler) (toolscach
 
 // registered is the registration of a handler.
 type registered struct {
-	toolscache.ResourceEventHandlerRegistration // nil: for methods that later versions have
+	toolscache.ResourceEventHandlerRegistration // nil: for methods that later versions add
 }
 
 func (registered) HasSynced() bool { return true }
@@ -100,7 +101,7 @@ func (i *informer) HasSynced() bool { return true }
 
 func (i *informer) IsStopped() bool { return false }
 
-// watch has the handlers fill a queue with the keys that a change concerns.
+// watch makes the handlers fill a queue with the keys that a change concerns.
 func (i *informer) watch(q *keys) reconcile.Watch {
 	return reconcile.Watch{Kind: i.kind, Map: func(_ *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
 		q.open, q.names = true, nil
@@ -134,7 +135,7 @@ func (i *informer) typed(obj *unstructured.Unstructured) any {
 	return made
 }
 
-// keys is a queue that holds what the handlers put into it during one change.
+// keys is a queue of the keys that the handlers add during one change.
 type keys struct {
 	open  bool
 	names []types.NamespacedName

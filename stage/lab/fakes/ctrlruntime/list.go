@@ -39,7 +39,7 @@ func (c *conn) List(ctx context.Context, list client.ObjectList, opts ...client.
 		return err
 	}
 	if len(indexed) > 0 {
-		o.Limit = 0 // pages would be counted before what the cluster does not select is left out
+		o.Limit = 0 // a page would count objects that the client leaves out afterwards
 	}
 	found, err := c.server.Cluster.List(ctx, kind, o.Namespace, *o.AsListOptions())
 	for _, t := range indexed {

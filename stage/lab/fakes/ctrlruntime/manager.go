@@ -23,9 +23,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// Setup returns the controllers that a function sets up with a manager, usually by SetupWithManager of
-// its reconcilers, which are not changed: their predicates, watches, mappers and indexes decide what
-// they see. For the function of hunt.Run.Process:
+// Setup returns the controllers that a function sets up with a manager, usually by SetupWithManager
+// of its reconcilers. The reconcilers are unchanged: their predicates, watches, mappers and indexes
+// decide what they see. For the function of hunt.Run.Process:
 //
 //	r.Process("operator", func(p *hunt.Process) []reconcile.Controller {
 //		return ctrlruntime.Setup(p, ctrlruntime.Options{Scheme: scheme}, func(m manager.Manager) error {
@@ -33,10 +33,11 @@ import (
 //		})
 //	})
 //
-// The client of the manager is [Client], its APIReader that of the process. Nothing of the manager
-// runs by itself: its webhooks are not called, Events are dropped, handlers that ask for a key after a
-// delay get it at once. What it cannot do is refused: runnables that are no controllers, sources that
-// are no informers (channels), requests that are no reconcile.Request. An error fails the hunt.
+// The client of the manager is [Client]. Its APIReader is the APIReader of the process. The manager
+// runs nothing by itself: its webhooks are not called, Events are dropped, and handlers that ask
+// for a key after a delay get it at once. It refuses what it cannot do: runnables other than
+// controllers, sources other than informers (channels), and requests other than reconcile.Request.
+// An error fails the hunt.
 func Setup(p *hunt.Process, o Options, do func(manager.Manager) error) []reconcile.Controller {
 	c, reader := Client(p, o).(*conn), APIReader(p, o).(*conn)
 	m := &recorder{process: p, client: c, reader: reader}
@@ -49,7 +50,7 @@ func Setup(p *hunt.Process, o Options, do func(manager.Manager) error) []reconci
 
 // A recorder is a manager that keeps the controllers that are added to it.
 type recorder struct {
-	manager.Manager // nil: for methods that later versions have
+	manager.Manager // nil: for methods that later versions add
 	process         *hunt.Process
 	client, reader  *conn
 	cache           *informers

@@ -30,7 +30,7 @@ import (
 
 var widgets = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
 
-// A widgetReconciler makes a ConfigMap for each Widget that is approved, with what a Secret says.
+// A widgetReconciler makes a ConfigMap for each approved Widget, with the content of a Secret.
 type widgetReconciler struct {
 	client.Client
 	bug string
@@ -62,7 +62,8 @@ func newWidget() *unstructured.Unstructured {
 	return w
 }
 
-// SetupWithManager is that of a program. Each bug is in what is watched, and not in Reconcile.
+// SetupWithManager is like the method of a real program. Each bug is in its watches, and not in
+// Reconcile.
 func (r *widgetReconciler) SetupWithManager(m manager.Manager) error {
 	if err := m.GetFieldIndexer().IndexField(context.Background(), newWidget(), "spec.color", func(client.Object) []string { return []string{"all"} }); err != nil {
 		return err
@@ -130,7 +131,8 @@ func TestSetupWithManager(t *testing.T) {
 	}
 }
 
-// TestSetupRefusesWhatItCannotDo has a runnable that is no controller, and a source that is a channel.
+// TestSetupRefusesWhatItCannotDo has a runnable that is not a controller, and a source that is a
+// channel.
 func TestSetupRefusesWhatItCannotDo(t *testing.T) {
 	for text, setup := range map[string]func(manager.Manager) error{
 		"a hunt runs controllers only, not a manager.RunnableFunc": func(m manager.Manager) error {

@@ -15,15 +15,15 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
 )
 
-// Client returns the client of a process of a hunt, as a manager's GetClient does: what it reads is
-// what the process has seen, and faults strike its writes. A kind that is read is watched from then
-// on, as by the cache of a manager. It must not be used from several goroutines at once.
+// Client returns the client of a process of a hunt, like a manager's GetClient. It reads what the
+// process has seen, and faults affect its writes. A kind that was read is watched from then on, as
+// in the cache of a manager. It must not be used from several goroutines at once.
 func Client(p *hunt.Process, o Options) client.WithWatch {
 	return &conn{cached: true, server: server.Server{Cluster: p, Scheme: cmp.Or(o.Scheme, clientgoscheme.Scheme)}, indexes: o.Indexes}
 }
 
-// APIReader returns a reader of the cluster as it is, as a manager's GetAPIReader does. Once the
-// process has crashed it answers with errors.
+// APIReader returns a reader of the current cluster, like a manager's GetAPIReader. After a crash
+// of the process, it answers with errors.
 func APIReader(p *hunt.Process, o Options) client.Reader {
 	return &conn{server: server.Server{Cluster: exact{p}, Scheme: cmp.Or(o.Scheme, clientgoscheme.Scheme)}, indexes: o.Indexes}
 }

@@ -21,9 +21,8 @@ type recorded struct {
 	sources    *[]source.Source // it watches more after it was added
 }
 
-// recordedOf takes a controller apart. Its sources are started one after another here, so that what
-// they ask for comes in the order in which the program has it; controller-runtime starts them at the
-// same time.
+// recordedOf reads the parts of a controller. It starts the sources one after another, so that
+// their requests come in the order of the program; controller-runtime starts them at the same time.
 func recordedOf(r manager.Runnable) (*recorded, error) {
 	v := reflect.Indirect(reflect.ValueOf(r))
 	if v.Kind() != reflect.Struct || !v.CanAddr() {
@@ -40,7 +39,7 @@ func recordedOf(r manager.Runnable) (*recorded, error) {
 	if sources.Type() != reflect.TypeFor[[]source.Source]() {
 		return nil, fmt.Errorf("controller %s has sources of another type, %s: is this version of controller-runtime supported?", name, sources.Type())
 	}
-	// The field is not exported: a controller does not tell what it watches.
+	// The field is not exported: a controller does not say what it watches.
 	list := (*[]source.Source)(unsafe.Pointer(sources.UnsafeAddr()))
 	return &recorded{name: name.String(), reconciler: reconciler, sources: list}, nil
 }

@@ -25,8 +25,8 @@ func (s subresource) target(obj client.Object) (server.Target, error) {
 	return t, err
 }
 
-// bodyFor returns what is sent for an object. If that is not the object itself, it gets the name of
-// the object.
+// bodyFor returns the body of a request for an object. If the body is not the object itself, it
+// gets the name of the object.
 func bodyFor(obj, body client.Object) client.Object {
 	if body == nil {
 		return obj

@@ -102,7 +102,7 @@ func TestTypedObjectsAreMadeFailed(t *testing.T) {
 }
 
 // TestTypedObjectsThatNeverFail checks that a state which a kind does not have is refused, with the
-// states that it has: a ReplicaSet tries again for ever.
+// states that it has: a ReplicaSet tries again without end.
 func TestTypedObjectsThatNeverFail(t *testing.T) {
 	obj := typed["ReplicaSet"].DeepCopyObject()
 	require.EqualError(t, kstatustest.MakeFailed(obj), "kstatustest: ReplicaSet default/web: objects of this kind cannot be made Failed, only [Current Pending]")
@@ -113,7 +113,7 @@ func TestTypedObjectsThatNeverFail(t *testing.T) {
 	require.Equal(t, kstatus.InProgress, kstatus.Extended().Compute(u, u.GetCreationTimestamp().Time).Status)
 }
 
-// requireSameBut tells that nothing has changed but some fields, the generation which an API server
+// requireSameBut checks that only some fields have changed, and the generation, which an API server
 // counts.
 func requireSameBut(t *testing.T, before, after runtime.Object, fields ...string) {
 	t.Helper()
@@ -126,7 +126,7 @@ func requireSameBut(t *testing.T, before, after runtime.Object, fields ...string
 	require.Equal(t, before, after)
 }
 
-// requireStatusSurvives tells that what was written is all in the fields of the Go type.
+// requireStatusSurvives checks that the fields of the Go type hold the whole written status.
 func requireStatusSurvives(t *testing.T, obj runtime.Object) {
 	t.Helper()
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// A compute returns the value of a field that is missing in an object, nil if it stays so. byDefault
-// is the value in an object that has nothing else, nil if there is none.
+// A compute returns the value of a field that is missing in an object, or nil if the field stays
+// missing. byDefault is the value in an object that has nothing else, or nil without one.
 type compute func(obj map[string]any, byDefault any) any
 
-// computed are the fields whose values depend on other fields, by type. Numbers are those of the
-// functions SetDefaults_… in k8s.io/kubernetes/pkg/apis.
+// computed are the fields whose values depend on other fields, by type. The numbers are those of
+// the functions SetDefaults_… in k8s.io/kubernetes/pkg/apis.
 var computed = map[string]map[string]compute{
 	"Container":               {"imagePullPolicy": pullPolicy("image")},
 	"EphemeralContainer":      {"imagePullPolicy": pullPolicy("image")},
@@ -20,7 +20,7 @@ var computed = map[string]map[string]compute{
 	"Volume":                  {"emptyDir": unlessMoreThan("name")},
 	"DeploymentStrategy":      {"rollingUpdate": when("type", "", "RollingUpdate")},
 	"DaemonSetUpdateStrategy": {"rollingUpdate": when("type", "", "RollingUpdate")},
-	// one that says RollingUpdate is complete
+	// a strategy that says RollingUpdate is complete
 	"StatefulSetUpdateStrategy": {"rollingUpdate": when("type", "")},
 	"JobSpec": {
 		"completions":          unless("parallelism", nil),
@@ -41,7 +41,7 @@ var computed = map[string]map[string]compute{
 	"NodeStatus":         {"allocatable": copyOf("capacity")},
 }
 
-// zeroIsMissing are fields of computed that are missing, too, if they are "" or 0.
+// zeroIsMissing are fields of computed that also count as missing if they are "" or 0.
 var zeroIsMissing = map[string]bool{"targetPort": true, "apiGroup": true, "count": true, "externalTrafficPolicy": true, "serviceAccountName": true}
 
 // conditions say when something is filled in in a field, by type and field.
@@ -55,7 +55,7 @@ func isIn(field string, values ...string) func(map[string]any) bool {
 	return func(obj map[string]any) bool { return slices.Contains(values, text(obj[field])) }
 }
 
-// when is the default where a field has one of the values; "" stands for a field that is missing.
+// when is the default if a field has one of the values; "" means a missing field.
 func when(field string, values ...string) compute {
 	is := isIn(field, values...)
 	return func(obj map[string]any, byDefault any) any {
@@ -133,7 +133,7 @@ func policyTypes(obj map[string]any, byDefault any) any {
 	return types
 }
 
-// repository is what stands before the tag in the name of an image.
+// repository is the part before the tag in the name of an image.
 var repository = regexp.MustCompile(`^(?:(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?/)?[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*$`)
 
 // pullPolicy is Always for an image without tag and digest, or with the tag latest. What is not the

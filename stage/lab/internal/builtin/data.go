@@ -1,8 +1,9 @@
-// Package builtin knows what kube-apiserver 1.36 fills in in objects of built-in kinds.
+// Package builtin knows the defaults that kube-apiserver 1.36 fills into objects of built-in kinds.
 //
-// What is filled in is data, defaults.json, which stage/lab/internal/oracle/defaults writes by asking the
-// functions of Kubernetes about each type; what depends on other fields is in computed.go. There the
-// package is compared with the functions of Kubernetes on random objects.
+// The defaults are data in defaults.json. Package stage/lab/internal/oracle/defaults writes this
+// file: it calls the functions of Kubernetes for each type. Defaults that depend on other fields
+// are in computed.go. The oracle compares this package with the functions of Kubernetes on random
+// objects.
 package builtin
 
 import (
@@ -20,20 +21,20 @@ type Data struct {
 	Kinds map[string]string `json:"kinds"` // names of types, by "apps/v1 Deployment"
 }
 
-// A Type says what is filled in in the objects of a type. Its name is that in Go, with a number
-// after a slash if it is filled in differently in different places.
+// A Type has the defaults of the objects of a type. Its name is the name in Go. If the type has
+// different defaults in different places, a slash and a number follow.
 type Type struct {
 	Set    map[string]any   `json:"set,omitempty"`    // values of fields that are missing
-	Zero   []string         `json:"zero,omitempty"`   // fields of these that are missing, too, if they are "" or 0
-	Fields map[string]Child `json:"fields,omitempty"` // fields in which something may be filled in
+	Zero   []string         `json:"zero,omitempty"`   // fields of these that also count as missing if they are "" or 0
+	Fields map[string]Child `json:"fields,omitempty"` // fields that have defaults below them
 
-	order    []string           // of fields that may be filled in: what depends on others comes first
-	computed map[string]compute // what depends on other fields
-	finish   func(*copied)      // what is more than filling in
+	order    []string           // of fields with defaults: fields that depend on others come first
+	computed map[string]compute // fields that depend on other fields
+	finish   func(*copied)      // changes other than defaults
 	children []child            // Fields with their types
 }
 
-// A Child is a field in which something may be filled in.
+// A Child is a field that has defaults below it.
 type Child struct {
 	Type string `json:"type"`
 	Form Form   `json:"form,omitempty"`
@@ -69,7 +70,7 @@ var load = sync.OnceValue(func() *Data {
 	return d
 })
 
-// Encode returns the data as it is stored.
+// Encode returns the data in the form of the file.
 func (d *Data) Encode() ([]byte, error) {
 	data, err := json.MarshalIndent(d, "", " ")
 	return append(data, '\n'), err

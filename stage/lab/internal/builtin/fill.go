@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// Fill returns an object of a built-in kind with what kube-apiserver 1.36 fills in. The object is
-// not changed; the result shares with it what is the same. Objects of other kinds are returned as
-// they are. Parts that before has, too, which may be nil, are taken as complete.
+// Fill returns an object of a built-in kind with the fields that kube-apiserver 1.36 fills in. It
+// does not change the object; the result shares the unchanged parts with it. Fill returns objects
+// of other kinds as they are. It treats parts that are also in before, which may be nil, as
+// complete.
 func Fill(obj, before map[string]any) map[string]any {
 	d := load()
 	t := d.Types[d.Kinds[text(obj["apiVersion"])+" "+text(obj["kind"])]]
@@ -41,7 +42,7 @@ func (d *Data) link() {
 	}
 }
 
-// fill returns an object of the type with what is missing in it.
+// fill returns an object of the type with its defaults.
 func (t *Type) fill(obj, before map[string]any) map[string]any {
 	if before != nil && Same(obj, before) {
 		return obj
@@ -67,7 +68,7 @@ func (t *Type) fill(obj, before map[string]any) map[string]any {
 	return c.now()
 }
 
-// missing returns the value of a field that is to be filled in, nil if there is none.
+// missing returns the value to fill in for a field, or nil if the field stays missing.
 func (t *Type) missing(obj map[string]any, name string) any {
 	if v, is := obj[name]; is && !(isZero(v) && (zeroIsMissing[name] || slices.Contains(t.Zero, name))) {
 		return nil
@@ -138,7 +139,7 @@ func (f child) values(m map[string]any) map[string]any {
 // A copied map is copied when it is changed for the first time.
 type copied struct {
 	from, to map[string]any
-	before   map[string]any // what is stored, nil if it is new
+	before   map[string]any // the stored object; nil if the object is new
 }
 
 func (c *copied) now() map[string]any {

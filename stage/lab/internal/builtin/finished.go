@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// finished are types that the server changes in other ways than by filling in what is missing.
+// finished are types that the server changes in other ways than by defaults.
 var finished = map[string]func(*copied){
 	"Job":                   func(c *copied) { labelsOfTemplate(c, nested(c.now(), "spec", "template", "metadata", "labels")) },
 	"ReplicationController": replicationController,
@@ -29,7 +29,7 @@ func nested(m map[string]any, path ...string) map[string]any {
 	return m
 }
 
-// labelsOfTemplate gives an object without labels those of its template.
+// labelsOfTemplate gives an object without labels the labels of its template.
 func labelsOfTemplate(c *copied, labels map[string]any) {
 	if len(labels) == 0 || len(nested(c.now(), "metadata", "labels")) > 0 {
 		return
@@ -173,7 +173,8 @@ func limitRangeItem(c *copied) {
 	}
 }
 
-// with returns the entries of a map, and those of another whose keys it has not.
+// with returns the entries of a map, and the entries of another map whose keys are not in the
+// first.
 func with(m, more map[string]any) map[string]any {
 	all := maps.Clone(more)
 	if all == nil {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// podResources gives a Pod with resources of its own those of them that follow from its containers:
-// limits of huge pages, and requests.
+// podResources completes the resources of a Pod that has its own: it fills in limits of huge pages,
+// and requests, which follow from its containers.
 func podResources(spec *copied) {
 	resources := nested(spec.now(), "resources")
 	limits, requests := nested(resources, "limits"), nested(resources, "requests")
@@ -58,8 +58,8 @@ func ofPods(all map[string]any) map[string]any {
 	return own
 }
 
-// ofContainers returns what the containers of a Pod ask for together, or the init container that
-// asks for most with the sidecars that run beside it.
+// ofContainers returns what the containers of a Pod ask for together. If an init container,
+// together with the sidecars that run at the same time, asks for more, it returns that.
 func ofContainers(spec map[string]any, kind string) map[string]any {
 	total, sidecars, most := amounts{}, amounts{}, amounts{}
 	containers, _ := spec["containers"].([]any)

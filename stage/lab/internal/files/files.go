@@ -12,11 +12,11 @@ import (
 	"path/filepath"
 )
 
-// Write puts what a function writes into a file: into a temporary one beside it, which is synced and
-// renamed. Until then, and if anything fails, whatever had the name stays as it was. A file that
-// exists keeps its permissions, and a symbolic link keeps pointing at it; a new file is readable by
-// all, as the umask allows. What is no regular file, such as a pipe or /dev/stdout, is written
-// directly.
+// Write puts what a function writes into a file. It writes a temporary file in the same directory,
+// syncs it and renames it. Until then, and if anything fails, the old file with the name stays as
+// it was. An existing file keeps its permissions, and a symbolic link keeps pointing at its target.
+// A new file is readable by all, as the umask allows. Write writes directly to a name that is not a
+// regular file, such as a pipe or /dev/stdout.
 func Write(name string, write func(io.Writer) error) error {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target
@@ -63,7 +63,8 @@ func fill(f *os.File, write func(io.Writer) error) error {
 	return b.Flush()
 }
 
-// create makes a temporary file beside a file, with its permissions if it exists.
+// create makes a temporary file in the directory of a file, with the permissions of the file if it
+// exists.
 func create(name string, old os.FileInfo) (*os.File, error) {
 	dir, base := filepath.Split(name)
 	temporary := fmt.Sprintf("%s.%s.%016x.tmp", dir, base, rand.Uint64())

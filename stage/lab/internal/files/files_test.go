@@ -52,7 +52,7 @@ func old(t *testing.T) string {
 	return name
 }
 
-// only requires that a file has a text, and that nothing is left beside it.
+// only requires that a file has a text, and that its directory has no other file.
 func only(t *testing.T, name, text string) {
 	data, err := os.ReadFile(name)
 	require.NoError(t, err)

@@ -1,5 +1,6 @@
-// Package harnesses_test checks that a lab, a hunt, a server over a bare store and a server over a lab
-// are the same Kubernetes: each test here is one behavior in all of them.
+// Package harnesses_test checks that four harnesses are the same Kubernetes: a lab, a hunt, a
+// server over a bare store and a server over a lab. Each test here checks one behavior in all of
+// them.
 package harnesses_test
 
 import (

@@ -26,7 +26,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/rehearse"
 )
 
-// forged is what an object says that wants to look like two lines of our own.
+// forged is the text of an object that tries to look like two lines of our own.
 const forged = "x\nforged: all is well\r\u2028forged: \x1b[2J\x1b]0;title\a \u202egnp\u0085\u009b31m"
 
 // hostilePod says it in each of its fields.
@@ -73,8 +73,8 @@ spec:
   next: {statusTemplate: '{{ fail .status.phase }}'}
 `
 
-// TestNoTextForgesALine prints what objects, logs and clusters say in each of the ways in which this
-// module prints: each line is one that we wrote, without control characters.
+// TestNoTextForgesALine prints texts of objects, logs and clusters in each way in which this module
+// prints. Each printed line must be a line of this module, without control characters.
 func TestNoTextForgesALine(t *testing.T) {
 	for name, text := range map[string]func(*testing.T) string{
 		"explain": explained, "explore": explored, "fit": fitted, "lint": linted, "mermaid and DOT": drawn,
@@ -104,7 +104,7 @@ func exploredGraph(t *testing.T) *explore.Graph {
 	require.NoError(t, err)
 	act := explore.Action{Name: forged, Do: func(context.Context, *memory.Cluster, *unstructured.Unstructured) error { return errors.New(forged) }}
 	pod := hostilePod()
-	for _, field := range []string{"phase", "message"} { // what a manifest may say
+	for _, field := range []string{"phase", "message"} { // possible content of a manifest
 		pod.Object["status"].(map[string]any)[field] = strings.TrimRight(forged, "\u0085\u009b31m")
 	}
 	delete(pod.Object["status"].(map[string]any), "conditions")

@@ -9,8 +9,8 @@ import (
 // each of many lines would be larger than the file.
 const MaxFaults = 100
 
-// FirstFaults are the first [MaxFaults] faults of a file, and the number of the others. The zero value
-// has none.
+// FirstFaults are the first [MaxFaults] faults of a file, and the number of the others. The zero
+// value has no faults.
 type FirstFaults struct {
 	kept  []error
 	count int
@@ -26,11 +26,11 @@ func (f *FirstFaults) Add(err error) {
 // Len is how many faults were added.
 func (f *FirstFaults) Len() int { return f.count }
 
-// Full reports whether further faults are only counted, so that it does not matter what they say.
+// Full reports whether further faults are only counted, so that their text does not matter.
 func (f *FirstFaults) Full() bool { return f.count >= MaxFaults }
 
-// Err joins the faults and, if there are more than are kept, their number. It is nil if there are
-// none.
+// Err joins the faults and, if there are more than are kept, their number. It returns nil without
+// faults.
 func (f *FirstFaults) Err() error {
 	if f.count <= MaxFaults {
 		return errors.Join(f.kept...)

@@ -1,4 +1,4 @@
-// Package lines bounds what a text file can make its reader do: how long a line may be.
+// Package lines limits the length of the lines that a reader of a text file accepts.
 package lines
 
 import (
@@ -24,9 +24,9 @@ type Reader struct {
 // NewReader returns a Reader of all that from has.
 func NewReader(from io.Reader) *Reader { return &Reader{in: bufio.NewReaderSize(from, 64<<10)} }
 
-// Next returns the next line, without the white space around it; the line is valid until the next
-// call. The error is io.EOF after the last line, [ErrTooLong] for a line that is skipped, or that of
-// reading, after which there are no more lines.
+// Next returns the next line, without the white space around it. The line is valid until the next
+// call. The error is io.EOF after the last line, [ErrTooLong] for a line that is skipped, or a read
+// error, after which there are no more lines.
 func (r *Reader) Next() ([]byte, error) {
 	r.long = r.long[:0]
 	for {

@@ -102,7 +102,7 @@ func appendList(b []byte, list []any) (_ []byte, err error) {
 }
 
 func appendText(b []byte, s string) ([]byte, error) {
-	if !IsPlain(s) {
+	if !isPlain(s) {
 		return appendOther(b, s)
 	}
 	b = append(b, '"')
@@ -110,8 +110,8 @@ func appendText(b []byte, s string) ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// IsPlain reports whether JSON writes s as it is, between quotes.
-func IsPlain(s string) bool {
+// isPlain reports whether JSON writes s unchanged, between quotes.
+func isPlain(s string) bool {
 	for i := range len(s) {
 		if !plain[s[i]] {
 			return false
@@ -132,8 +132,8 @@ func appendOther(b []byte, v any) ([]byte, error) {
 	return append(b, data...), err
 }
 
-// Readable is v, a JSON value, as JSON for people, on one line: <, > and & stay as they are. What
-// is not JSON is the error that says so, in quotes.
+// Readable returns a JSON value as readable JSON on one line: <, > and & stay as they are. For a
+// value that is not JSON, it returns the error, in quotes.
 func Readable(v any) string {
 	var b strings.Builder
 	out := json.NewEncoder(&b)

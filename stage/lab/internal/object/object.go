@@ -1,6 +1,6 @@
-// Package object reads fields of Kubernetes objects in the form of map[string]any, whatever numbers
-// and lists the caller's decoder made of them. A read of something that is missing or of another
-// type says so; nothing panics.
+// Package object reads fields of Kubernetes objects in the form of map[string]any. It accepts the
+// numbers and lists of any decoder. A read of a missing field, or of a field of another type,
+// reports this; nothing panics.
 //
 // # Determinism
 //
@@ -8,9 +8,9 @@
 //
 // # Compatibility
 //
-// The helpers of apimachinery's unstructured know int64 and float64 only, copy what they return and
-// fail on []string; these accept every Go number, json.Number, []string and map[string]string, and
-// return what they find.
+// The helpers of apimachinery's unstructured know only int64 and float64, copy their results, and
+// fail on []string. The functions here accept every Go number, json.Number, []string and
+// map[string]string, and return the value itself.
 package object
 
 import (
@@ -23,8 +23,8 @@ import (
 // before anything reads. It must be safe for concurrent use.
 var Watch func(m map[string]any, path []string)
 
-// Get returns the value at the path, or false if a key on the way is missing or what holds it is no
-// map. A key whose value is null is there.
+// Get returns the value at the path. It returns false if a key on the way is missing, or if a value
+// on the way is not a map. A key whose value is null exists.
 func Get(obj map[string]any, path ...string) (any, bool) {
 	if Watch != nil {
 		Watch(obj, slices.Clone(path)) // a copy, so that the path of the caller need not be allocated
@@ -81,10 +81,10 @@ func Map(obj map[string]any, path ...string) (map[string]any, bool) {
 // Slice returns the list at the path, not a copy; a list of another Go type is converted.
 func Slice(obj map[string]any, path ...string) ([]any, bool) {
 	v, _ := Get(obj, path...)
-	return ToSlice(v)
+	return toSlice(v)
 }
 
-// Strings returns the list of strings at the path, or false if an element is no string.
+// Strings returns the list of strings at the path, or false if an element is not a string.
 func Strings(obj map[string]any, path ...string) ([]string, bool) {
 	v, _ := Get(obj, path...)
 	if list, ok := v.([]string); ok {
@@ -105,7 +105,7 @@ func Strings(obj map[string]any, path ...string) ([]string, bool) {
 
 // ToInt64 returns v as an int64 if it is a number whose value an int64 holds exactly.
 func ToInt64(v any) (int64, bool) {
-	switch n := Number(v).(type) {
+	switch n := number(v).(type) {
 	case int64:
 		return n, true
 	case float64:
@@ -131,8 +131,8 @@ func ToMap(v any) (map[string]any, bool) {
 	return nil, false
 }
 
-// ToSlice returns v if it is a list.
-func ToSlice(v any) ([]any, bool) {
+// toSlice returns v if it is a list.
+func toSlice(v any) ([]any, bool) {
 	switch s := v.(type) {
 	case []any:
 		return s, true
@@ -152,9 +152,9 @@ func anys[T any](s []T) []any {
 	return out
 }
 
-// Number returns the number v as an int64 if it is an integer that an int64 holds, else as a
-// float64; nil if v is no number. A float64 stays one.
-func Number(v any) any {
+// number returns the number v as an int64 if it is an integer that an int64 can hold, else as a
+// float64. It returns nil if v is not a number. A float64 stays a float64.
+func number(v any) any {
 	switch n := v.(type) {
 	case int64, float64:
 		return v

@@ -5,9 +5,9 @@ import (
 	"reflect"
 )
 
-// Plain returns a copy of a JSON value that has no other types than those of decoded JSON, with
-// integers as int64. Types of which maps and lists are made, such as a map with a name of its own, are
-// converted. The error names a type that is none of JSON.
+// Plain returns a copy of a JSON value that has no other types than decoded JSON, with integers as
+// int64. It converts types based on maps and lists, such as a named map type. The error names a
+// type that JSON does not have.
 func Plain(v any) (any, error) {
 	switch v := v.(type) {
 	case nil, bool, int64, float64, string:

@@ -5,30 +5,30 @@ import (
 	"reflect"
 )
 
-// DeepEqual reports whether two JSON values are equal as data: numbers by value (1, 1.0 and
-// json.Number("1") are equal), lists by order, maps by key. A missing key is not null, and an empty
-// list or map is not null; a nil one is empty.
+// DeepEqual reports whether two JSON values are equal as data. Numbers are compared by value (1,
+// 1.0 and json.Number("1") are equal), lists by order, maps by key. A missing key is different from
+// null. An empty list or map is different from null, even if the slice or map is nil.
 func DeepEqual(a, b any) bool {
 	if x, ok := a.(string); ok {
 		y, ok := b.(string)
 		return ok && x == y
 	}
-	if x := Number(a); x != nil {
-		return equalNumbers(x, Number(b))
+	if x := number(a); x != nil {
+		return equalNumbers(x, number(b))
 	}
 	if x, ok := ToMap(a); ok {
 		y, ok := ToMap(b)
 		return ok && equalMaps(x, y)
 	}
-	if x, ok := ToSlice(a); ok {
-		y, ok := ToSlice(b)
+	if x, ok := toSlice(a); ok {
+		y, ok := toSlice(b)
 		return ok && equalSlices(x, y)
 	}
 	return reflect.DeepEqual(a, b)
 }
 
-// equalNumbers compares what Number returned. An int64 and a float64 are equal only if the float64
-// is that very integer.
+// equalNumbers compares two results of number. An int64 and a float64 are equal only if the float64
+// is exactly that integer.
 func equalNumbers(a, b any) bool {
 	if a == b {
 		return true
@@ -66,31 +66,31 @@ func equalSlices(a, b []any) bool {
 	return true
 }
 
-// DeepCopy returns a copy of a JSON value that shares no map and no list with it. Lists and maps of
+// deepCopy returns a copy of a JSON value that shares no map and no list with it. Lists and maps of
 // other Go types become []any and map[string]any; scalars keep their type.
-func DeepCopy(v any) any {
+func deepCopy(v any) any {
 	if m, ok := ToMap(v); ok {
 		return CopyMap(m)
 	}
-	s, ok := ToSlice(v)
+	s, ok := toSlice(v)
 	if !ok || s == nil {
 		return v
 	}
 	out := make([]any, len(s))
 	for i, e := range s {
-		out[i] = DeepCopy(e)
+		out[i] = deepCopy(e)
 	}
 	return out
 }
 
-// CopyMap is DeepCopy of an object; nil stays nil.
+// CopyMap is deepCopy of an object; nil stays nil.
 func CopyMap(m map[string]any) map[string]any {
 	out := maps.Clone(m) // without hashing each key again
 	for k, v := range m {
 		switch v.(type) {
 		case nil, string, bool, int64, float64:
 		default:
-			out[k] = DeepCopy(v)
+			out[k] = deepCopy(v)
 		}
 	}
 	return out

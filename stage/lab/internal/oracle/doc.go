@@ -1,6 +1,7 @@
-// Package oracle plays the same scenario with the controllers of kube-controller-manager, which run
-// unmodified in virtual time in a testing/synctest bubble, and with ours, and compares what happens
-// to Nodes and Pods, time by time.
+// Package oracle plays each scenario twice: with the unmodified controllers of
+// kube-controller-manager, in virtual time in a testing/synctest bubble, and with our controllers.
+// It compares what happens to Nodes and Pods, time by time. In this package and those below it,
+// "theirs" is Kubernetes and "ours" is this module.
 //
 // The scenarios with names, and a few random ones, are tests. More:
 //

@@ -31,7 +31,7 @@ func (h *history) note(at time.Duration, name, state string) {
 	h.at[at][name] = state
 }
 
-// lines returns what changed, in the order of the times.
+// lines returns the changes, in the order of the times.
 func (h *history) lines() (lines []string) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -47,8 +47,8 @@ func (h *history) lines() (lines []string) {
 	return lines
 }
 
-// describe says of an object what controllers write: of a Node its conditions and taints, of a Pod
-// its phase, its conditions, and if it is being deleted.
+// describe returns the fields of an object that controllers write: for a Node its conditions and
+// taints, for a Pod its phase, its conditions, and whether it is being deleted.
 func describe(obj map[string]any) string {
 	u := &unstructured.Unstructured{Object: obj}
 	var parts []string

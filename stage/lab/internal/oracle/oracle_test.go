@@ -40,7 +40,7 @@ func compare(t *testing.T, s scenario) {
 	require.Equal(t, strings.Join(want, "\n"), strings.Join(first, "\n"), "%+v", s)
 }
 
-// orders yields the renamings of names, the first of which changes nothing.
+// orders yields the renamings of names. The first one changes nothing.
 func orders(names []string) func(func(map[string]string) bool) {
 	return func(yield func(map[string]string) bool) { permute(names, nil, yield) }
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A scenario is a cluster and what happens in it. Kubelets renew their Leases every ten seconds.
+// A scenario is a cluster and the changes in it. Kubelets renew their Leases every ten seconds.
 type scenario struct {
 	nodes  []nodeSpec
 	pods   []podSpec
@@ -127,7 +127,7 @@ func named() map[string]scenario {
 	}
 }
 
-// largeZone is a zone of 60 Nodes of which 33 are not ready.
+// largeZone is a zone of 60 Nodes. 33 of them are not ready.
 func largeZone() scenario {
 	s := scenario{length: 330 * time.Second, nodes: []nodeSpec{{"other", "y"}}}
 	for i := range 60 {
@@ -139,8 +139,8 @@ func largeZone() scenario {
 	return s
 }
 
-// random returns the scenario of a seed: up to eight Nodes in up to two zones, at most three of
-// which fail, and up to two Pods on each.
+// random returns the scenario of a seed: up to eight Nodes in up to two zones, and up to two Pods
+// on each. At most three Nodes fail.
 func random(seed uint64) scenario {
 	r := rand.New(rand.NewPCG(seed, 20))
 	s := scenario{length: 600 * time.Second}

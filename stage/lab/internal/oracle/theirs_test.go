@@ -90,7 +90,7 @@ func (p *theirs) run(t *testing.T, f informers.SharedInformerFactory) *sync.Wait
 	return &all
 }
 
-// OnAdd, OnUpdate and OnDelete note what happens to objects.
+// OnAdd, OnUpdate and OnDelete record the changes of objects.
 func (p *theirs) OnAdd(obj any, _ bool) { p.note(obj, "") }
 func (p *theirs) OnUpdate(_, obj any)   { p.note(obj, "") }
 func (p *theirs) OnDelete(obj any)      { p.note(obj, "gone") }
@@ -131,7 +131,7 @@ func (p *theirs) deleteGracefully(a clienttesting.Action) (bool, runtime.Object,
 	return true, nil, p.client.Tracker().Update(a.GetResource(), pod, a.GetNamespace())
 }
 
-// play does what kubelets and users do, until the end.
+// play acts as kubelets and users, until the end.
 func (p *theirs) play() {
 	steps := p.s.steps
 	for {

@@ -13,18 +13,16 @@ import (
 // Longest is how many bytes of a string are printed.
 const Longest = 1 << 10
 
-// Text returns s with what is not printable escaped as Go does, such as \n and \x1b, and cut after
-// [Longest] bytes. Spaces and all graphic characters stay; backslashes too, so that a text that is
-// fit comes back as it is.
-func Text(s string) string { return upTo(s, Longest) }
-
-func upTo(s string, longest int) string {
-	if len(s) <= longest && !strings.ContainsFunc(s, unfit) {
+// Text returns s with characters that are not printable escaped as in Go, such as \n and \x1b, and
+// cut after [Longest] bytes. Spaces, backslashes and all graphic characters stay, so a printable
+// text is unchanged.
+func Text(s string) string {
+	if len(s) <= Longest && !strings.ContainsFunc(s, unfit) {
 		return s
 	}
 	var b strings.Builder
 	for i, r := range s {
-		if i >= longest {
+		if i >= Longest {
 			fmt.Fprintf(&b, "… (%d bytes)", len(s))
 			break
 		}
@@ -32,9 +30,6 @@ func upTo(s string, longest int) string {
 	}
 	return b.String()
 }
-
-// Line returns s like [Text], but whole.
-func Line(s string) string { return upTo(s, len(s)) }
 
 // Error returns the text of an error, as [Text] does.
 func Error(err error) string { return Text(err.Error()) }
@@ -56,8 +51,8 @@ func invalid(s string) bool {
 	return size == 1
 }
 
-// unfit reports whether a character is not shown as itself: control characters, those that change
-// the direction of text, other separators of lines, and bytes that are no UTF-8.
+// unfit reports whether a character is not shown as itself: control characters, characters that
+// change the direction of text, other line separators, and bytes that are not UTF-8.
 func unfit(r rune) bool {
 	return r == utf8.RuneError || !unicode.IsPrint(r) && !unicode.IsSpace(r) || isBreak(r)
 }

@@ -22,8 +22,8 @@ const workload = `{apiVersion: v1, kind: Node, metadata: {name: node-1}, status:
   template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}
 `
 
-// TestARunThatWasStoppedGoesOn stops a run again and again, after each single thing that it did,
-// looks at the cluster, and goes on: what happens is what happens in a run that nobody stops.
+// TestARunThatWasStoppedGoesOn stops a run after each single action, looks at the cluster, and
+// continues. The result is the same as in a run without stops.
 func TestARunThatWasStoppedGoesOn(t *testing.T) {
 	run := func(stop bool) (lines []string) {
 		var cancel context.CancelFunc

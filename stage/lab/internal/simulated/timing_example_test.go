@@ -14,8 +14,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
-// How long does a ReplicaSet take to create 1,000 Pods, if nothing takes time, on a cluster, and on
-// one whose controller manager may send more requests?
+// How long does a ReplicaSet take to create 1,000 Pods? The example has three answers: nothing
+// takes time; a cluster; and a cluster whose controller manager can send more requests.
 func ExampleClusterLike() {
 	fast := simulation.ClusterLike()
 	replicaSets := fast.Controllers["replicaset"]

@@ -152,7 +152,8 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 	})
 }
 
-// TestAContextThatEndsBetweenSteps does not end what began before.
+// TestAContextThatEndsBetweenSteps checks that a context that ends between steps does not end
+// started work.
 func TestAContextThatEndsBetweenSteps(t *testing.T) {
 	slow := simulation.ClusterLike()
 	slow.Latency.Create = load.Fixed(60)

@@ -35,7 +35,7 @@ var sink any
 func sides(lookups []bench.Lookup) []side {
 	return []side{
 		func(obj *unstructured.Unstructured, _ time.Time) { _, _ = status.Compute(obj) },
-		func(obj *unstructured.Unstructured, now time.Time) { kstatus.ComputeAt(obj, now) },
+		func(obj *unstructured.Unstructured, now time.Time) { kstatus.Standard().Compute(obj, now) },
 		func(obj *unstructured.Unstructured, now time.Time) { kstatus.Extended().Compute(obj, now) },
 		func(*unstructured.Unstructured, time.Time) {
 			for i := range lookups {
@@ -98,7 +98,7 @@ func prepare(obj *unstructured.Unstructured, do side, round time.Duration) *timi
 	for t.again() < round {
 		t.times *= 2
 	}
-	t.best = 0 // what was too short to leave garbage does not count
+	t.best = 0 // a run too short to leave garbage does not count
 	t.allocs = testing.AllocsPerRun(100, t.play)
 	return t
 }
@@ -120,7 +120,7 @@ func (t *timing) again() time.Duration {
 func processor() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {
-		panic(err) // there is no other way to tell
+		panic(err) // without this clock there is no measurement
 	}
 	return time.Duration(t.Nano())
 }

@@ -1,8 +1,8 @@
 // Gentypes writes the types of package managedfields, from the OpenAPI of kube-apiserver as it was
 // recorded, and from the Go types of k8s.io/api. Its arguments are the recording and the file to write.
 //
-// The rules are those of k8s.io/kube-openapi/pkg/schemaconv; which fields Go types always have is asked
-// of structured-merge-diff.
+// It follows the rules of k8s.io/kube-openapi/pkg/schemaconv. structured-merge-diff says which
+// fields Go types always have.
 package main
 
 import (
@@ -52,7 +52,7 @@ func read(file string) (schemas map[string]openapi, err error) {
 	return schemas, json.NewDecoder(r).Decode(&schemas)
 }
 
-// openapi is what is read of a schema.
+// openapi is the part of a schema that is read.
 type openapi struct {
 	Ref        string             `json:"$ref"`
 	AllOf      []openapi          `json:"allOf"`
@@ -84,7 +84,7 @@ func (s openapi) name() string {
 	return strings.TrimPrefix(s.Ref, "#/components/schemas/")
 }
 
-// listKeys are the keys of a list that merges; none for a set.
+// listKeys are the keys of a list that merges; a set has no keys.
 func (s openapi) listKeys() (keys []string, merges bool) {
 	switch {
 	case s.Items == nil:
@@ -108,7 +108,7 @@ type types struct {
 	keys    map[string][]string // the fields of a type that are keys of lists
 }
 
-// learn collects the Go types of which a type consists.
+// learn collects the Go types that a type consists of.
 func (t *types) learn(goType reflect.Type) {
 	switch goType.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
@@ -158,7 +158,7 @@ const (
 	atomic       = "*"
 )
 
-// write writes a type and those of which it consists, and returns its short name.
+// write writes a type and the types that it consists of, and returns its short name.
 func (t *types) write(name, short string) string {
 	if _, done := t.lines[short]; done {
 		return short
@@ -235,7 +235,7 @@ func (t *types) isMap(s openapi) bool {
 	return s.Values != nil || s.Type == "object" || t.schemas[s.name()].Type == "object"
 }
 
-// ref says of what type a value is.
+// ref names the type of a value.
 func (t *types) ref(s openapi) string {
 	named := t.schemas[s.name()]
 	keys, merges := s.listKeys()

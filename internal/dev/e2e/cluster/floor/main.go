@@ -1,6 +1,6 @@
-// Command floor does the least that a simulator of pods can do, as a lower bound for measurements:
-// an informer of typed objects, one constant status patch for every pod, and one delete. It decides
-// nothing and renders nothing, so its cost is that of the client and the requests.
+// Command floor does the least work of a simulator of pods, as a lower bound for measurements: an
+// informer of typed objects, one constant status patch for every pod, and one delete. It makes no
+// decision and renders nothing, so its cost is the cost of the client and the requests.
 package main
 
 import (

@@ -57,14 +57,14 @@ func (p *Process) Stop() error {
 	}
 }
 
-// Usage is what a process has used since it started.
+// Usage is the resources that a process has used since it started.
 type Usage struct {
 	CPU  time.Duration // user and system time, in steps of 10ms
 	RSS  int64         // bytes resident now
 	Peak int64         // largest number of resident bytes so far
 }
 
-// Usage reads what the process has used.
+// Usage returns the resources that the process has used.
 func (p *Process) Usage() (Usage, error) { return usage(p.cmd.Process.Pid) }
 
 func usage(pid int) (Usage, error) {

@@ -12,11 +12,11 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Requests is the number of requests for single pods that a server has answered, by verb: PATCH,
-// DELETE and so on.
+// Requests is the number of requests for single pods that a server has answered, by verb, such as
+// PATCH or DELETE.
 type Requests map[string]int
 
-// Served reads from the metrics of the API server what it has answered since it started.
+// Served reads the number of answers of the API server since its start, from its metrics.
 func Served(ctx context.Context, client rest.Interface) (Requests, error) {
 	text, err := client.Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {
@@ -55,7 +55,7 @@ func Collect(ctx context.Context, client rest.Interface) error {
 	return nil
 }
 
-// Since returns what was answered after before.
+// Since returns the number of answers after before.
 func (r Requests) Since(before Requests) Requests {
 	d := maps.Clone(r)
 	for verb, n := range before {

@@ -26,7 +26,8 @@ func start(t testing.TB, s *server, workers int) {
 }
 
 // BenchmarkLive is the life of a pod up to Running: two watch events, a patch and its answer,
-// everything but the connection. What is kept is what the player holds of a pod that runs.
+// everything except the connection. The metric "kept" is the memory that the player holds for a
+// running pod.
 func BenchmarkLive(b *testing.B) {
 	s := newServer(b)
 	start(b, s, 16)

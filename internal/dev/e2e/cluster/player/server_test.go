@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A server answers as a kube-apiserver that had the recorded pods, without a connection between:
-// what a benchmark of it measures is the player.
+// A server answers like a kube-apiserver with the recorded pods. It needs no connection, so that a
+// benchmark measures only the player.
 type server struct {
 	added, modified []byte // watch events of a pod
 	patched         []byte // the answer to the patch between
@@ -44,7 +44,7 @@ func newServer(t testing.TB) *server {
 	return &server{added: lines[0], modified: lines[2], patched: patched, version: 1000, began: make(chan struct{}), running: make(chan struct{}, 1000)}
 }
 
-// answers are those to what is asked for only once.
+// answers are the answers to requests that a client sends only once.
 var answers = map[string]string{
 	"GET /api":                         `{"kind": "APIVersions", "versions": ["v1"]}`,
 	"GET /apis":                        `{"kind": "APIGroupList", "apiVersion": "v1", "groups": [{"name": "coordination.k8s.io", "versions": [{"groupVersion": "coordination.k8s.io/v1", "version": "v1"}]}]}`,
@@ -111,7 +111,7 @@ func (s *server) create(i int) {
 	_, _ = s.watch.Write(s.of(s.added, fmt.Sprintf("web-%08x-%05x", i, i)))
 }
 
-// of makes a recorded text that of another pod, now.
+// of changes a recorded text to that of another pod, now.
 func (s *server) of(recorded []byte, name string) []byte {
 	text := bytes.Replace(recorded, []byte(recordedName), []byte(name), 1)
 	text = bytes.Replace(text, []byte(recordedUID), []byte(name), 1)

@@ -39,8 +39,8 @@ func NewPod(name, node string) *corev1.Pod {
 	}
 }
 
-// Follow calls see for every change of a pod in a namespace from now on, from a goroutine of its
-// own, until ctx is done. If a busy server closes the watch, Follow continues where it ended.
+// Follow calls see for every change of a pod in a namespace from now on, from its own goroutine,
+// until ctx is done. If a busy server closes the watch, Follow continues where it ended.
 func Follow(ctx context.Context, client kubernetes.Interface, namespace string, see func(watch.EventType, *corev1.Pod)) error {
 	pods := client.CoreV1().Pods(namespace)
 	list, err := pods.List(ctx, metav1.ListOptions{})

@@ -4,9 +4,9 @@
 //
 //	go run ./soak [-duration 30m] [-every 30s] [-lives 25] [-workers 16] [-keep DIR]
 //
-// There are -lives pods at any time. Each pod is created, runs, completes if it belongs to a Job,
-// as half of them do, is deleted with a grace period of 30 seconds, and is replaced by another pod.
-// The player is a process of its own, measured by net/http/pprof.
+// -lives is the number of pods at any time. Each pod is created and runs. Half of the pods belong
+// to a Job and complete. Then each pod is deleted with a grace period of 30 seconds, and another
+// pod replaces it. The player is a separate process, measured by net/http/pprof.
 package main
 
 import (
@@ -37,7 +37,7 @@ type options struct {
 }
 
 func main() {
-	log.SetLogger(logr.Discard()) // what envtest says
+	log.SetLogger(logr.Discard()) // the output of envtest
 	var o options
 	flag.DurationVar(&o.duration, "duration", 30*time.Minute, "how long pods come and go")
 	flag.DurationVar(&o.every, "every", 30*time.Second, "time between two samples")

@@ -26,18 +26,21 @@ func (*Error) Error() string { panic(0) }
 func (*Error) Unwrap() error { panic(0) }
 
 type Evaluation struct {
-	Path  string
-	Text  string
-	Seen  any
-	Value time.Duration
-	Given bool
-	Err   error
+	Name    string
+	Meaning string
+	Path    string
+	Text    string
+	Seen    any
+	Value   time.Duration
+	Given   bool
+	Err     error
 }
 
 type Explanation struct {
 	Range     Range
-	Duration  Evaluation
-	Jitter    Evaluation
+	Base      time.Duration
+	Jitter    time.Duration
+	Parts     []Evaluation
 	Extension *Extension
 }
 
@@ -50,6 +53,8 @@ func (*Extension) AddsJitter() bool { panic(0) }
 func (*Extension) String() string { panic(0) }
 
 func (*Extension) Extend(e Explanation) Explanation { panic(0) }
+
+const ExtensionAnnotation = "stagecraft-go.github.io/delay"
 
 type Options = selector.Options
 

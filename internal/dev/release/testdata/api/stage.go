@@ -5,8 +5,6 @@ import delay "github.com/stagecraft-go/stagecraft/delay"
 import render "github.com/stagecraft-go/stagecraft/render"
 import selector "github.com/stagecraft-go/stagecraft/selector"
 import v1alpha1 "github.com/stagecraft-go/stagecraft/stage/v1alpha1"
-import io "io"
-import fs "io/fs"
 import iter "iter"
 import unstructured "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 import schema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,7 +14,7 @@ import time "time"
 
 type Allow struct {
 	Users []string
-	Apply []Target
+	Apply map[string][]string
 	Kinds []string
 }
 
@@ -45,8 +43,6 @@ type Candidate struct {
 func (Candidate) Transition(random uint64) Transition { panic(0) }
 
 func Compile(o Options, sources ...Source) (*Set, error) { panic(0) }
-
-const DelayExtension = "stagecraft-go.github.io/delay"
 
 type Delete struct {
 }
@@ -102,6 +98,7 @@ var ErrLivelock error
 var ErrNotAllowed error
 
 type Error struct {
+	Key      Key
 	Position Position
 	Stage    string
 	Path     string
@@ -119,17 +116,6 @@ type Errors []*Error
 func (Errors) Error() string { panic(0) }
 
 func (Errors) Unwrap() []error { panic(0) }
-
-type EvalError struct {
-	Key   Key
-	Stage string
-	Path  string
-	Err   error
-}
-
-func (*EvalError) Error() string { panic(0) }
-
-func (*EvalError) Unwrap() error { panic(0) }
 
 type Event struct {
 	Type    string
@@ -171,17 +157,7 @@ func (Key) String() string { panic(0) }
 
 func KeyOf(obj *unstructured.Unstructured) Key { panic(0) }
 
-type Limits struct {
-	JQSteps        int
-	ExpressionSize int
-	CELCost        uint64
-	TemplateSteps  int
-	TemplateSize   int
-}
-
 func Load(paths ...string) (Source, error) { panic(0) }
-
-func LoadFS(fsys fs.FS, paths ...string) (Source, error) { panic(0) }
 
 func MustCompile(sources ...Source) *Set { panic(0) }
 
@@ -197,7 +173,11 @@ type Options struct {
 	MissingKeyError bool
 	Version         string
 	StartTime       time.Time
-	Limits          Limits
+	JQSteps         int
+	ExpressionSize  int
+	CELCost         uint64
+	TemplateSteps   int
+	TemplateSize    int
 	Allow           *Allow
 }
 
@@ -229,8 +209,6 @@ type Position struct {
 }
 
 func (Position) String() string { panic(0) }
-
-func Read(name string, from io.Reader) (Source, error) { panic(0) }
 
 type Set struct {
 	_ [0]func()
@@ -283,11 +261,6 @@ type StageExplanation struct {
 
 func (StageExplanation) Locate(path string) Position { panic(0) }
 
-type Target struct {
-	Kind       string
-	Namespaces []string
-}
-
 const TraceCancelled TraceKind = 2
 
 const TraceEffected TraceKind = 4
@@ -319,8 +292,6 @@ const TraceForgotten TraceKind = 6
 type TraceKind int
 
 func (TraceKind) String() string { panic(0) }
-
-const TraceNotModelled TraceKind = 7
 
 const TraceObserved TraceKind = 0
 

@@ -28,7 +28,7 @@ import (
 // say otherwise.
 type Cluster struct {
 	*simulation.Simulation
-	// Errors are what controllers failed with.
+	// Errors are the errors of controllers.
 	Errors []string
 
 	t testing.TB
@@ -38,12 +38,12 @@ type Cluster struct {
 type Options struct {
 	// Pods are the Stages of Pods. Default presets.PodFast.
 	Pods func() stage.Source
-	// Nodes is how many Nodes there are, named node-000 and so on, each with 32 CPUs.
+	// Nodes is the number of Nodes. Their names begin with node-000; each has 32 CPUs.
 	Nodes int
 	Seed  uint64
-	// Trace is called with what controllers and Stages do.
+	// Trace is called with the actions of controllers and Stages.
 	Trace func(string)
-	// MinInterval is that of reconcile.Options.
+	// MinInterval is reconcile.Options.MinInterval.
 	MinInterval time.Duration
 	// Timing is how long things take. Default: no time.
 	Timing *simulation.Timing
@@ -107,7 +107,7 @@ func (c *Cluster) Load(text string) {
 	require.NoError(c.t, c.Cluster().Load(context.Background(), []byte(text)))
 }
 
-// Settle lets happen what happens within an hour.
+// Settle lets an hour of virtual time pass.
 func (c *Cluster) Settle() {
 	c.t.Helper()
 	_, err := c.Simulation.Settle(context.Background(), time.Hour)
@@ -194,8 +194,8 @@ func Image(obj map[string]any, path ...string) string {
 	return image
 }
 
-// CountPods counts the Pods of the namespace default that are not being deleted, and those of them
-// that are ready.
+// CountPods counts the Pods of the namespace default that are not being deleted, and the ready Pods
+// among them.
 func (c *Cluster) CountPods() (all, ready int) {
 	found, err := c.Cluster().Shared().List(context.Background(), Kind("Pod"), "default", metav1.ListOptions{})
 	require.NoError(c.t, err)

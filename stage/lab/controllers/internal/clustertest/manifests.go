@@ -33,7 +33,7 @@ func Pod(name, spec string) string {
 // SmallPod is the spec of a Pod with one container.
 const SmallPod = `containers: [{name: c, image: i, resources: {requests: {cpu: "1", memory: 1Gi}}}]`
 
-// Fleet returns n Deployments of ten replicas each, named web-0000 and so on, as YAML.
+// Fleet returns n Deployments of ten replicas each, as YAML. Their names begin with web-0000.
 func Fleet(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -43,7 +43,7 @@ func Fleet(n int) string {
 	return b.String()
 }
 
-// Kind returns the kind of a name, which is one of those that the tests use.
+// Kind returns the kind with the given name. It must be a kind that the tests use.
 func Kind(name string) schema.GroupVersionKind {
 	for _, gv := range []struct{ version, kinds string }{
 		{"v1", "Pod Node Service Endpoints Namespace PersistentVolume PersistentVolumeClaim ReplicationController"},
@@ -64,5 +64,5 @@ func Kind(name string) schema.GroupVersionKind {
 	panic("unknown kind " + name)
 }
 
-// Bundle returns at least one object of each kind that there is a controller for, as YAML.
+// Bundle returns at least one object of each kind that has a controller, as YAML.
 func Bundle() string { return Manifest("storageclass", "bundle", "daemonset", "job", "cronjob") }

@@ -10,7 +10,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// Field returns a field of an object, nil if there is none.
+// Field returns a field of an object, or nil without the field.
 func (c *Cluster) Field(kind, name string, path ...string) any {
 	c.t.Helper()
 	v, _, _ := unstructured.NestedFieldNoCopy(c.Get(kind, name).Object, path...)
@@ -41,7 +41,7 @@ func (c *Cluster) RequireCurrent(kind, name string) {
 	}
 }
 
-// Condition returns a condition of an object, an empty one if there is none.
+// Condition returns a condition of an object, or an empty one without a condition of this type.
 func (c *Cluster) Condition(kind, name, condition string) map[string]any {
 	c.t.Helper()
 	return conditionOf(c.Get(kind, name).Object, condition)

@@ -11,7 +11,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
-// A Condition is one entry of status.conditions. The methods that read it may be called on nil.
+// A Condition is one entry of status.conditions. Its read methods accept a nil Condition.
 type Condition map[string]any
 
 // A List is the conditions of an object, in their order. Its methods return a new list and never
@@ -34,7 +34,7 @@ func (c Condition) Field(name string) string { return fields.String(c, name) }
 // IsTrue reports whether the status is True.
 func (c Condition) IsTrue() bool { return c.Field("status") == "True" }
 
-// index returns where the condition of a type is, -1 if there is none.
+// index returns the position of the condition with the given type, or -1.
 func (l List) index(kind string) int {
 	return slices.IndexFunc(l, func(v any) bool {
 		c, _ := object.ToMap(v)
@@ -42,7 +42,7 @@ func (l List) index(kind string) int {
 	})
 }
 
-// Find returns the condition of a type, nil if there is none.
+// Find returns the condition with the given type, or nil.
 func (l List) Find(kind string) Condition {
 	i := l.index(kind)
 	if i < 0 {
@@ -85,7 +85,7 @@ func (l List) Replace(c Condition) List {
 	return l
 }
 
-// WriteTo writes the conditions into a status, which has no such field if there are none.
+// WriteTo writes the conditions into a status. Without conditions the status has no such field.
 func (l List) WriteTo(status map[string]any) {
 	if len(l) > 0 {
 		status["conditions"] = []any(l)

@@ -1,5 +1,5 @@
-// Package control has what all controllers do while they reconcile a key: create, patch and delete
-// objects, write a status, and adopt or release the objects that belong to an owner.
+// Package control has the common work of all controllers that reconcile a key: they create, patch
+// and delete objects, write a status, and adopt or release the objects that belong to an owner.
 package control
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
-// Field managers of what controllers write.
+// Field managers of the writes of controllers.
 const (
 	ControllerManager = "kube-controller-manager"
 	Scheduler         = "kube-scheduler"
@@ -30,7 +30,7 @@ const (
 type Call struct {
 	reconcile.Request
 	Context context.Context
-	Manager string // the field manager of what is written
+	Manager string // the field manager of its writes
 }
 
 // NewCall returns the call of a request, of a controller of kube-controller-manager.
@@ -38,8 +38,8 @@ func NewCall(ctx context.Context, r reconcile.Request) Call {
 	return Call{Request: r, Context: ctx, Manager: ControllerManager}
 }
 
-// OnExisting returns a Controller.Reconcile that calls a function if the object is there. An object
-// that is gone needs nothing: what it owned is garbage-collected.
+// OnExisting returns a Controller.Reconcile that calls a function if the object exists. For an
+// object that is gone there is nothing to do: its dependents are garbage-collected.
 func OnExisting(kind schema.GroupVersionKind, do func(Call, *unstructured.Unstructured) (reconcile.Result, error)) func(context.Context, reconcile.Request) (reconcile.Result, error) {
 	return func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 		obj := r.Cache.Get(kind, r.Name)
@@ -50,7 +50,7 @@ func OnExisting(kind schema.GroupVersionKind, do func(Call, *unstructured.Unstru
 	}
 }
 
-// Timestamp returns the time as objects have it.
+// Timestamp returns the time in the format of objects.
 func (c Call) Timestamp() string { return fields.FormatTime(c.Now) }
 
 // Create creates an object and returns it as stored.
@@ -58,7 +58,8 @@ func (c Call) Create(obj *unstructured.Unstructured) (*unstructured.Unstructured
 	return c.Client.Create(c.Context, obj, metav1.CreateOptions{FieldManager: c.Manager})
 }
 
-// Delete deletes an object if the one of its name still has its uid. One that is gone is no error.
+// Delete deletes an object if the stored object with its name has its uid. A missing object is not
+// an error.
 func (c Call) Delete(obj *unstructured.Unstructured) error { return IgnoreNotFound(c.delete(obj)) }
 
 func (c Call) delete(obj *unstructured.Unstructured) error {
@@ -67,7 +68,7 @@ func (c Call) delete(obj *unstructured.Unstructured) error {
 	return c.Client.Delete(c.Context, obj.GroupVersionKind(), NameOf(obj), o)
 }
 
-// CreatePod creates a Pod of an owner, whose Events say so.
+// CreatePod creates a Pod of an owner, and records an Event of the owner.
 func (c Call) CreatePod(owner, pod *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	created, err := c.Create(pod)
 	if err != nil {
@@ -80,7 +81,8 @@ func (c Call) CreatePod(owner, pod *unstructured.Unstructured) (*unstructured.Un
 	return created, nil
 }
 
-// DeletePod deletes a Pod of an owner, whose Events say so. One that is gone is no error.
+// DeletePod deletes a Pod of an owner, and records an Event of the owner. A missing Pod is not an
+// error.
 func (c Call) DeletePod(owner, pod *unstructured.Unstructured) error {
 	err := c.delete(pod)
 	switch {
@@ -109,7 +111,7 @@ func (c Call) DeleteNow(obj *unstructured.Unstructured) error {
 	return IgnoreNotFound(c.Client.Delete(c.Context, obj.GroupVersionKind(), NameOf(obj), o))
 }
 
-// DeleteInForeground deletes an object after those that it owns, as Delete does otherwise.
+// DeleteInForeground deletes an object after the objects that it owns. Otherwise it is like Delete.
 func (c Call) DeleteInForeground(obj *unstructured.Unstructured) error {
 	uid, policy := obj.GetUID(), metav1.DeletePropagationForeground
 	o := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &policy}
@@ -129,8 +131,9 @@ func (c Call) DeleteAll(objs []*unstructured.Unstructured) error {
 // AtMost is how many objects ReplicaSets and Jobs create or delete in one reconcile.
 const AtMost = 500
 
-// SlowStart calls a function for 0 to n-1 in batches of 1, 2, 4 and so on, until one batch fails:
-// so a cluster that refuses objects is asked once, and not n times. It returns the first error.
+// SlowStart calls a function for 0 to n-1 in batches of 1, 2, 4 and further powers of 2, until one
+// batch fails. So a cluster that refuses the objects gets one request, not n. It returns the first
+// error.
 func (c Call) SlowStart(n int, do func(i int) error) error {
 	for first, batch := 0, 1; first < n; first, batch = first+batch, batch*2 {
 		if err := c.Each(min(batch, n-first), func(i int) error { return do(first + i) }); err != nil {

@@ -21,7 +21,7 @@ func NewObject(kind schema.GroupVersionKind, namespace, name string) *unstructur
 	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": k, "metadata": metadata}}
 }
 
-// NewGenerated returns an object of a kind, whose name the cluster generates from that of its
+// NewGenerated returns an object of a kind. The cluster generates its name from the name of its
 // owner.
 func NewGenerated(kind schema.GroupVersionKind, owner *unstructured.Unstructured) *unstructured.Unstructured {
 	obj := NewObject(kind, owner.GetNamespace(), "")
@@ -42,7 +42,7 @@ func NameOf(obj *unstructured.Unstructured) types.NamespacedName {
 	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
-// ControllerRef returns the owner reference of what an owner controls.
+// ControllerRef returns the owner reference for objects that an owner controls.
 func ControllerRef(owner *unstructured.Unstructured) map[string]any {
 	return map[string]any{
 		"apiVersion": owner.GetAPIVersion(), "kind": owner.GetKind(), "name": owner.GetName(), "uid": string(owner.GetUID()),
@@ -50,12 +50,12 @@ func ControllerRef(owner *unstructured.Unstructured) map[string]any {
 	}
 }
 
-// ControllerUID returns the uid of the owner that controls an object, "" if there is none.
+// ControllerUID returns the uid of the owner that controls an object, or "".
 func ControllerUID(obj *unstructured.Unstructured) types.UID {
 	return types.UID(fields.String(controllerOf(obj), "uid"))
 }
 
-// controllerOf returns the reference to the owner that controls an object, nil if there is none.
+// controllerOf returns the reference to the owner that controls an object, or nil.
 func controllerOf(obj *unstructured.Unstructured) map[string]any {
 	for _, v := range fields.Slice(obj.Object, "metadata", "ownerReferences") {
 		if ref, ok := object.ToMap(v); ok && fields.Bool(ref, "controller") {
@@ -65,7 +65,7 @@ func controllerOf(obj *unstructured.Unstructured) map[string]any {
 	return nil
 }
 
-// A Status is the status of an object as it is to be written.
+// A Status is the new status of an object, before the write.
 type Status map[string]any
 
 // SetNonZero sets a number that API types leave out if it is 0.
@@ -75,8 +75,8 @@ func (s Status) SetNonZero(name string, n int64) {
 	}
 }
 
-// Sooner returns the shorter of two durations after which a key is to be looked at again, of which
-// 0 means never.
+// Sooner returns the shorter of two durations until the next look at a key. The duration 0 means
+// never.
 func Sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b

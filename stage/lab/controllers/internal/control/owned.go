@@ -15,9 +15,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// Claim returns the objects of a kind that belong to an owner. Those that it selects and that have
-// no controller are adopted; those that it controls and no longer selects are released. An owner that
-// is being deleted does neither.
+// Claim returns the objects of a kind that belong to an owner. It adopts objects that the owner
+// selects and that have no controller. It releases objects that the owner controls and no longer
+// selects. For an owner that is being deleted it does neither.
 func (c Call) Claim(kind schema.GroupVersionKind, owner *unstructured.Unstructured, s selectors.Selector) ([]*unstructured.Unstructured, error) {
 	return c.claim(kind, owner, s, func(*unstructured.Unstructured) bool { return true })
 }
@@ -72,9 +72,9 @@ func (c Call) release(obj, owner *unstructured.Unstructured) error {
 	return err
 }
 
-// WatchOwned returns the watches of a controller whose owners own objects of a kind: a change
-// matters to the owner of the object and, if the object has no controller, to the owners that
-// select it and have to adopt it.
+// WatchOwned returns the watches of a controller whose owners own objects of a kind. A change
+// matters to the owner of the object. If the object has no controller, the change matters to the
+// owners that select it and have to adopt it.
 func WatchOwned(kind, owner schema.GroupVersionKind) []reconcile.Watch {
 	orphans := func(c *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
 		if ch.New == nil || HasController(ch.New) {

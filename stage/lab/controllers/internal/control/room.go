@@ -14,8 +14,8 @@ const (
 	MostWaiting = 10_000
 )
 
-// Room returns how many Pods a controller may create for an owner that has some, of which some wait
-// for a Node.
+// Room returns how many more Pods a controller may create for an owner. The owner has all Pods;
+// waiting of them have no Node.
 func Room(all, waiting int64) int { return int(max(0, min(MostPods-all, MostWaiting-waiting))) }
 
 // NoRoom records that there is no room for the Pods that an owner asks for, and returns an error, so

@@ -1,6 +1,5 @@
-// Package fields reads fields of objects where a field that is missing, or that has another type
-// than it should, stands for its zero value or for a default. Where the difference matters, package
-// internal/object tells it.
+// Package fields reads fields of objects. A field that is missing, or that has the wrong type, has
+// its zero value or a default. Use package internal/object where the difference matters.
 package fields
 
 import (
@@ -47,8 +46,8 @@ func Map(m map[string]any, path ...string) map[string]any {
 	return v
 }
 
-// CloneMap returns a copy of the map at a path, which may be changed: an empty one if there is
-// none.
+// CloneMap returns a copy of the map at a path, which the caller may change. The copy is empty
+// without a map.
 func CloneMap(m map[string]any, path ...string) map[string]any {
 	if v := maps.Clone(Map(m, path...)); v != nil {
 		return v
@@ -73,13 +72,13 @@ func Maps(m map[string]any, path ...string) []map[string]any {
 	return found
 }
 
-// Time returns the time at a path. It is false if there is none.
+// Time returns the time at a path. It returns false without a time.
 func Time(m map[string]any, path ...string) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339, String(m, path...))
 	return t, err == nil
 }
 
-// FormatTime returns a time as objects have it: in UTC, without fractions of seconds.
+// FormatTime returns a time in the format of objects: in UTC, without fractions of seconds.
 func FormatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // Seconds returns a duration that objects have as a number.
@@ -90,12 +89,12 @@ func IsTerminating(obj *unstructured.Unstructured) bool {
 	return String(obj.Object, "metadata", "deletionTimestamp") != ""
 }
 
-// Label returns a label of an object, "" if it has none.
+// Label returns a label of an object, or "".
 func Label(obj *unstructured.Unstructured, key string) string {
 	return String(obj.Object, "metadata", "labels", key)
 }
 
-// Annotation returns an annotation of an object, "" if it has none.
+// Annotation returns an annotation of an object, or "".
 func Annotation(obj *unstructured.Unstructured, key string) string {
 	return String(obj.Object, "metadata", "annotations", key)
 }
@@ -115,7 +114,7 @@ func IntOrPercent(v any, total int64, roundUp bool) (int64, error) {
 	return int64(scaled), err
 }
 
-// ByAge orders objects from the oldest to the newest, those of the same second by name.
+// ByAge orders objects from the oldest to the newest, and objects of the same second by name.
 func ByAge(a, b *unstructured.Unstructured) int {
 	return cmp.Or(
 		cmp.Compare(String(a.Object, "metadata", "creationTimestamp"), String(b.Object, "metadata", "creationTimestamp")),

@@ -1,4 +1,4 @@
-// Package lists has what package slices has not.
+// Package lists has functions of slices that package slices does not have.
 package lists
 
 // Filter returns the elements for which a function is true, in a new list.
@@ -11,8 +11,8 @@ func Filter[T any](all []T, which func(T) bool) (kept []T) {
 	return kept
 }
 
-// AllButLast returns a list without its last n elements, and an empty one if there are no more than
-// n.
+// AllButLast returns a list without its last n elements. A list of at most n elements becomes
+// empty.
 func AllButLast[T any](all []T, n int64) []T { return all[:max(0, int64(len(all))-max(0, n))] }
 
 // Count returns for how many elements a function is true.

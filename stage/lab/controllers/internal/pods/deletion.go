@@ -10,8 +10,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 )
 
-// A Candidate is a Pod that may be deleted because there are too many, with what is compared, so
-// that it is read once.
+// A Candidate is a surplus Pod that can be deleted, with the values to compare, which are read
+// once.
 type Candidate struct {
 	Pod          Pod
 	uid, node    string
@@ -69,17 +69,18 @@ func (p Pod) restarts() (most [2]int64) {
 	return most
 }
 
-// isSidecar reports whether an init container is one that goes on.
+// isSidecar reports whether an init container continues to run.
 func (p Pod) isSidecar(name string) bool {
 	return slices.ContainsFunc(fields.Maps(p.Object, "spec", "initContainers"), func(c map[string]any) bool {
 		return fields.String(c, "name") == name && fields.String(c, "restartPolicy") == "Always"
 	})
 }
 
-// ToDelete returns the n Pods that are to be deleted first, as kube-controller-manager orders them
-// (ActivePodsWithRanks): those that have no Node, are pending, not ready, of lower deletion cost,
-// on a Node with more of the related Pods, ready for a shorter time, restarted more often, younger.
-// Times are compared by their order of magnitude. onNode is how many of the related Pods each Node
+// ToDelete returns the n Pods that a controller deletes first, in the order of
+// kube-controller-manager (ActivePodsWithRanks). First are Pods without a Node, then pending Pods,
+// Pods that are not ready, Pods of lower deletion cost, Pods on a Node with more of the related
+// Pods, Pods that are ready for a shorter time, Pods that restarted more often, and younger Pods.
+// It compares times by their order of magnitude. onNode is how many of the related Pods each Node
 // has.
 func ToDelete(candidates []*Candidate, onNode map[string]int, n int, now time.Time) []*Candidate {
 	if n >= len(candidates) {
@@ -101,8 +102,8 @@ func ToDelete(candidates []*Candidate, onNode map[string]int, n int, now time.Ti
 	})
 }
 
-// byUsefulness compares what does not depend on the time. It is called for each candidate each time
-// that a Pod is deleted.
+// byUsefulness compares the values that do not depend on the time. It is called for each candidate
+// each time that a Pod is deleted.
 func byUsefulness(a, b *Candidate) int {
 	switch {
 	case (a.node == "") != (b.node == ""):

@@ -14,8 +14,8 @@ type HostPort struct {
 
 const anyIP = "0.0.0.0"
 
-// HostPorts returns the host ports of the containers and sidecars of a spec. With hostNetwork, those
-// are all their ports.
+// HostPorts returns the host ports of the containers and sidecars of a spec. With hostNetwork,
+// these are all ports of the containers.
 func HostPorts(spec map[string]any) (ports []HostPort) {
 	hostNetwork := fields.Bool(spec, "hostNetwork")
 	add := func(container map[string]any) {

@@ -46,8 +46,8 @@ func Claim(c control.Call, owner *unstructured.Unstructured) ([]Pod, error) {
 	return OfAll(objs), err
 }
 
-// ClaimActive is as Claim, but Pods that are terminal or being deleted are neither adopted nor
-// released, as ReplicaSets have it.
+// ClaimActive is like Claim, but does not adopt or release Pods that are terminal or being deleted,
+// as ReplicaSets do.
 func ClaimActive(c control.Call, owner *unstructured.Unstructured) ([]Pod, error) {
 	if err := selectors.Validate(owner, selectors.Of(owner)); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func ClaimActive(c control.Call, owner *unstructured.Unstructured) ([]Pod, error
 	return OfAll(objs), err
 }
 
-// FromTemplate makes a Pod that an owner controls. Its name is generated from that of the owner.
+// FromTemplate makes a Pod that an owner controls. Its name is generated from the owner's name.
 func FromTemplate(owner *unstructured.Unstructured, template map[string]any) Pod {
 	p := control.NewGenerated(kinds.Pod, owner)
 	metadata := control.Metadata(p)
@@ -96,7 +96,7 @@ func (p Pod) IsWaiting() bool {
 	return p.NodeName() == "" && (phase == "Pending" || phase == "")
 }
 
-// Condition returns the condition of a type, nil if there is none.
+// Condition returns the condition with the given type, or nil.
 func (p Pod) Condition(kind string) conditions.Condition {
 	return conditions.Of(p.Unstructured).Find(kind)
 }
@@ -136,8 +136,9 @@ func (p Pod) unavailableFor(minReadySeconds int64, now time.Time) time.Duration 
 	return max(0, since.Add(fields.Seconds(minReadySeconds)).Sub(now))
 }
 
-// FinishedAt returns when the last container of the Pod ended; if not all say so, when the Pod ceased
-// to be ready, or else when it was deleted, or else when it was created.
+// FinishedAt returns when the last container of the Pod ended. If not all containers say so, it
+// returns when the Pod ceased to be ready, or else when it was deleted, or else when it was
+// created.
 func (p Pod) FinishedAt() time.Time {
 	if at := p.containersFinishedAt(); !at.IsZero() {
 		return at
@@ -154,7 +155,7 @@ func (p Pod) FinishedAt() time.Time {
 	return at
 }
 
-// containersFinishedAt returns when the last container ended, zero if one has not.
+// containersFinishedAt returns when the last container ended, or zero if a container has not ended.
 func (p Pod) containersFinishedAt() (at time.Time) {
 	for _, c := range fields.Maps(p.Object, "status", "containerStatuses") {
 		t, ok := fields.Time(c, "state", "terminated", "finishedAt")

@@ -1,17 +1,20 @@
-// Package reads compares what controllers read of objects with the table of package features, in tests.
+// Package reads is for tests. It compares the fields that controllers read with the table of
+// package features.
 //
 // # Usage
 //
 //	func TestMain(m *testing.M) { os.Exit(reads.Main(m)) }
 //
-// The tests fail if a controller reads a field that the table does not call modelled, and, if all tests
-// of the package ran, if one of them is to show a row of the table that nothing reads.
+// The tests fail if a controller reads a field that the table does not call modelled. If all tests
+// of the package ran, they also fail for a row of the table that names one of these tests although
+// no controller read its field.
 //
 // # What is recorded
 //
-// Each read by package stage/lab/internal/object, on which the other accessors build: the kind of the
-// object and the path of the field. The identity of the map that is read tells both. A read belongs to
-// the first function outside the accessors. Reads of copies that a controller makes are not seen.
+// Package stage/lab/internal/object reports each read; the other accessors build on it. A read is
+// the kind of the object and the path of the field, which the identity of the map tells. A read
+// belongs to the first function outside the accessors. Reads of copies that a controller makes are
+// not seen.
 //
 // # Concurrency
 //
@@ -31,9 +34,14 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
-// Main runs the tests of a package and compares what they read with the table. It returns the exit code.
-// More are tests of other modules whose rows the tests of this package read, too.
+// Main runs the tests of a package and compares what they read with the table. It returns the exit
+// code. More are tests of other modules; the tests of this package also read the fields of their
+// rows. With benchmarks it records nothing, because recording takes time.
 func Main(m *testing.M, more ...string) int {
+	flag.Parse()
+	if flag.Lookup("test.bench").Value.String() != "" {
+		return m.Run()
+	}
 	r := newRecorder()
 	object.Watch = r.read
 	code := m.Run()
@@ -80,7 +88,7 @@ func testsHere(more []string) map[string]bool {
 	return tests
 }
 
-// notInTable lists what controllers read that the table does not call modelled.
+// notInTable lists the fields that controllers read and that the table does not call modelled.
 func (r *recorder) notInTable(table []features.Kind) []string {
 	var faults []string
 	for _, k := range table {
@@ -96,8 +104,8 @@ func (r *recorder) notInTable(table []features.Kind) []string {
 	return faults
 }
 
-// fault returns what is wrong with a read. The row that is closest to the field counts. What holds
-// modelled fields may be read, too.
+// fault returns what is wrong with a read. The row closest to the field counts. A field that
+// contains modelled fields may also be read.
 func fault(rows []features.Row, path string) string {
 	closest := -1
 	for i, row := range rows {
@@ -120,13 +128,13 @@ func fault(rows []features.Row, path string) string {
 // isRead reports whether the table says that something reads the fields of a row.
 func isRead(row features.Row) bool { return row.State == features.Modelled || row.Also != "" }
 
-// isBelow reports whether a path is that of a field or of one below it.
+// isBelow reports whether a path is the path of a field, or of a field below it.
 func isBelow(path, field string) bool {
 	rest, ok := strings.CutPrefix(path, field)
 	return ok && (field == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// unread lists the rows that are read, that tests are to show, and that nothing read.
+// unread lists the rows that tests must show and whose fields no controller read.
 func (r *recorder) unread(table []features.Kind, tests map[string]bool) []string {
 	var faults []string
 	for _, k := range table {

@@ -15,8 +15,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// A Selector is a metav1.LabelSelector. An empty one matches nothing here, because no workload may
-// select all Pods.
+// A Selector is a metav1.LabelSelector. An empty selector matches nothing here, because no workload
+// may select all Pods.
 type Selector struct {
 	MatchLabels      map[string]any
 	MatchExpressions []map[string]any
@@ -35,7 +35,7 @@ func Read(m map[string]any) Selector {
 	return Selector{MatchLabels: fields.Map(m, "matchLabels"), MatchExpressions: fields.Maps(m, "matchExpressions")}
 }
 
-// IsEmpty reports whether the selector requires nothing.
+// IsEmpty reports whether the selector has no requirement.
 func (s Selector) IsEmpty() bool { return len(s.MatchLabels)+len(s.MatchExpressions) == 0 }
 
 // Matches reports whether the labels of an object match.
@@ -57,7 +57,7 @@ func (s Selector) MatchesLabels(labels map[string]any) bool {
 }
 
 // Validate refuses a selector that does not match the template of its owner, as an API server does:
-// the owner would make Pods for ever. The error is final.
+// otherwise the owner would make Pods without end. The error is final.
 func Validate(owner *unstructured.Unstructured, s Selector) error {
 	return ValidateLabels(s, fields.Map(owner.Object, "spec", "template", "metadata", "labels"))
 }
@@ -73,7 +73,7 @@ func ValidateLabels(s Selector, labels map[string]any) error {
 	return nil
 }
 
-// HasLabels reports whether labels have all those wanted.
+// HasLabels reports whether labels have all wanted labels.
 func HasLabels(labels, wanted map[string]any) bool {
 	for k, v := range wanted {
 		want, isText := v.(string)

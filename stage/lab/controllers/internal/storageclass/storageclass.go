@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// SelectedNode is the annotation by which the scheduler tells a claim on which Node its first
-	// Pod will run.
+	// SelectedNode is the annotation with which the scheduler tells a claim the Node of its first
+	// Pod.
 	SelectedNode = "volume.kubernetes.io/selected-node"
 
 	isDefault = "storageclass.kubernetes.io/is-default-class"
 )
 
-// Of returns the StorageClass of a claim: the one that it names or, if it names none, the newest of
-// those that are the default. It is nil if there is none.
+// Of returns the StorageClass of a claim: the class that the claim names, otherwise the newest
+// default class. It returns nil without either.
 func Of(cache *reconcile.Cache, claim *unstructured.Unstructured) *unstructured.Unstructured {
 	if name, named := object.String(claim.Object, "spec", "storageClassName"); named {
 		return cache.Get(kinds.StorageClass, types.NamespacedName{Name: name})

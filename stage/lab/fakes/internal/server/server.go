@@ -1,5 +1,4 @@
-// Package server answers typed requests from a cluster in memory: what client-go's fakes and
-// controller-runtime's client have in common.
+// Package server answers typed requests from a cluster in memory, for controller-runtime's client.
 package server
 
 import (
@@ -19,7 +18,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// A Cluster is what requests are sent to: that of package memory, or a process of package hunt.
+// A Cluster gets the requests. It is a cluster of package memory, or a process of package hunt.
 type Cluster interface {
 	reader
 	writer
@@ -66,8 +65,8 @@ func (t Target) subresources() []string {
 	return []string{t.Subresource}
 }
 
-// KindOf returns the kind of a resource. The error is what an API server answers for an unknown
-// resource.
+// KindOf returns the kind of a resource. For an unknown resource it returns the error of an API
+// server.
 func (s Server) KindOf(r schema.GroupVersionResource) (schema.GroupVersionKind, error) {
 	kinds := s.Cluster.Kinds()
 	i := slices.IndexFunc(kinds, func(k memory.Kind) bool {
@@ -96,8 +95,9 @@ func (s Server) DeleteCollection(ctx context.Context, t Target, o metav1.DeleteO
 	return nil
 }
 
-// Unstructured returns an object as fields, with the given kind: typed clients leave the kind
-// empty. The object is not changed; the root and the metadata of the result may be changed.
+// Unstructured returns an object as fields, with the given kind, because typed clients leave the
+// kind empty. It does not change the object. The caller may change the root and the metadata of the
+// result.
 func Unstructured(obj runtime.Object, kind schema.GroupVersionKind) (*unstructured.Unstructured, error) {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		root := maps.Clone(u.Object)
@@ -118,7 +118,7 @@ func Unstructured(obj runtime.Object, kind schema.GroupVersionKind) (*unstructur
 }
 
 // Typed returns an object as the Go type that the Scheme has for it. Its kind is then empty, as
-// clients return it. An object without a Go type is returned as it is.
+// clients return it. An object without a Go type is returned unchanged.
 func (s Server) Typed(u *unstructured.Unstructured) (runtime.Object, error) {
 	obj, err := s.new(u.GroupVersionKind())
 	if obj == nil || err != nil {

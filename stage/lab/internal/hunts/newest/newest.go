@@ -1,4 +1,4 @@
-// Package newest hunts an operator for a time, seed after seed, and collects what is found.
+// Package newest hunts an operator for a time, seed after seed, and collects the findings.
 package newest
 
 import (
@@ -16,9 +16,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/files"
 )
 
-// Hunt hunts for the time in the environment variable HUNT_FOR, in rounds with a seed each, from HUNT_SEED
-// (0) on. What is found is logged with its story, written as a plan into HUNT_OUT, and not looked for in
-// the rounds after. The CPU time of the process so far is logged, too.
+// Hunt hunts for the time in the environment variable HUNT_FOR, in rounds with a seed each,
+// starting at HUNT_SEED (0). It logs each finding with its story (the log of the run), writes the
+// finding as a plan into HUNT_OUT, and does not look for it in later rounds. It also logs the CPU
+// time of the process so far.
 func Hunt(t *testing.T, o hunt.Options, scenario func(*hunt.Run)) {
 	limit, err := time.ParseDuration(os.Getenv("HUNT_FOR"))
 	if err != nil {
@@ -45,8 +46,8 @@ func keep(t *testing.T, f hunt.Failure) {
 	require.NoError(t, files.WriteBytes(filepath.Join(os.Getenv("HUNT_OUT"), name), []byte(f.String())))
 }
 
-// Replay plays the plans of a test in directory plans, each of which shows a finding, and returns their
-// findings.
+// Replay plays the plans of a test in directory plans and returns their findings. Each plan shows
+// one finding.
 func Replay(t *testing.T, o hunt.Options, scenario func(*hunt.Run)) (found []hunt.Finding) {
 	names, err := filepath.Glob(filepath.Join("plans", t.Name()+"-*"))
 	require.NoError(t, err)

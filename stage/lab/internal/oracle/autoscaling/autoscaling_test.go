@@ -34,7 +34,7 @@ type history struct {
 	start  time.Time
 	mutex  *sync.Mutex
 	at     map[time.Duration]map[string]string
-	events map[string]map[string]int64 // how often, by what they are about and message
+	events map[string]map[string]int64 // how often, by their object and message
 }
 
 func newHistory(start time.Time) history {
@@ -51,7 +51,8 @@ func (h history) note(now time.Time, name, state string) {
 	h.at[at][name] = state
 }
 
-// noteStatus notes the status of an autoscaler. Without one it is that of an API server.
+// noteStatus records the status of an autoscaler. A missing status is the initial status of an API
+// server.
 func (h history) noteStatus(now time.Time, hpa map[string]any) {
 	status, _ := hpa["status"].(map[string]any)
 	if len(status) <= 1 { // without it, or as a client wrote it
@@ -77,14 +78,14 @@ func anyOf(text string) string {
 	return strings.ReplaceAll(text, "[default/web default/other]", "[default/other default/web]")
 }
 
-// count returns how often there was each message of an Event. From ten messages on, client-go
-// forgets one of them at random, so that it combines others than ours.
+// count returns how often each message of an Event occurred. From ten messages on, client-go
+// forgets one of them at random, so its combined Events differ from ours.
 func count(event string, messages map[string]int64) (lines []string) {
 	if len(messages) > 8 {
 		return []string{event + " with many messages"}
 	}
 	for _, message := range slices.Sorted(maps.Keys(messages)) {
-		if strings.Contains(message, "multiple HPAs") { // two messages of theirs, each counted
+		if strings.Contains(message, "multiple HPAs") { // two messages of Kubernetes, each counted
 			lines = append(lines, event+" "+message)
 			continue
 		}
@@ -93,7 +94,7 @@ func count(event string, messages map[string]int64) (lines []string) {
 	return lines
 }
 
-// lines returns what changed, in the order of the times, and then the Events.
+// lines returns the changes, in the order of the times, and then the Events.
 func (h history) lines() (lines []string) {
 	last := map[string]string{}
 	for _, at := range slices.Sorted(maps.Keys(h.at)) {

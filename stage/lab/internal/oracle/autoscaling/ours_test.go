@@ -158,7 +158,7 @@ func (w *ours) deleteAutoscaler(name string) {
 	}
 }
 
-// metrics answers from what the scenario measures.
+// metrics returns the values that the scenario measures.
 func (w *ours) metrics(q autoscaling.Query) (values []autoscaling.Value, err error) {
 	m := w.play.metrics
 	switch {

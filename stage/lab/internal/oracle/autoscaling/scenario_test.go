@@ -26,7 +26,7 @@ type world interface {
 	deleteAutoscaler(name string)
 }
 
-// A step is something that happens at a time that is not that of a look at an autoscaler.
+// A step is an action at a time at which no autoscaler is looked at.
 type step struct {
 	at time.Duration
 	do func(*play)
@@ -39,14 +39,14 @@ type scenario struct {
 	replicas int32         // at first
 }
 
-// A play is a scenario in a world, with the Pods as they are and what is measured.
+// A play is a scenario in a world, with the present Pods and measurements.
 type play struct {
 	world
 	pods    map[string]*corev1.Pod
 	metrics measured
 }
 
-// measured is what the metrics APIs answer, in thousandths.
+// measured are the answers of the metrics APIs, in thousandths.
 type measured struct {
 	pods             map[string]sample // of any metric of Pods, by the name of the Pod
 	total            []int64           // of an object (the first), or an external metric
@@ -101,7 +101,8 @@ func (s *scenario) addAutoscaler(after time.Duration, hpa *autoscalingv2.Horizon
 	s.steps = append(s.steps, step{s.at + time.Duration(len(s.steps))*time.Millisecond, func(p *play) { p.putAutoscaler(hpa.DeepCopy()) }})
 }
 
-// addRare adds another autoscaler for the same Pods for a while, or makes the autoscaler anew.
+// addRare adds another autoscaler for the same Pods for a while, or deletes the autoscaler and
+// creates it again.
 func (s *scenario) addRare(r *rand.Rand, after time.Duration) {
 	hpa := drawAutoscaler(r, "other")
 	if r.IntN(2) == 0 {
@@ -114,7 +115,7 @@ func (s *scenario) addRare(r *rand.Rand, after time.Duration) {
 	s.add(time.Duration(20+r.IntN(60))*time.Second, func(p *play) { p.deleteAutoscaler("other") })
 }
 
-// podDraws draws what becomes of Pods, which depends on how many there are then.
+// podDraws draws changes of Pods, which depend on the number of Pods at that time.
 type podDraws struct{ *rand.Rand }
 
 type podDraw struct {
@@ -177,7 +178,7 @@ func sortedNames(pods map[string]*corev1.Pod) (names []string) {
 }
 
 // newPod returns a Pod with two containers, and often a sidecar or requests of the whole. Only one
-// Pod may have no request: theirs name any of those that have none.
+// Pod may have no request: Kubernetes names any of the Pods without one.
 func newPod(name string, kind int) *corev1.Pod {
 	request := func(cpu, memory string) corev1.ResourceRequirements {
 		return corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse(memory)}}

@@ -106,7 +106,8 @@ func (w *theirs) note(obj any) {
 	w.history.noteStatus(time.Now(), raw)
 }
 
-// createEvent gives each Event a name of its own: those of one instant have the same one.
+// createEvent gives each Event a different name, because Events of the same instant have the same
+// name.
 func (w *theirs) createEvent(a clienttesting.Action) (bool, runtime.Object, error) {
 	event := a.(clienttesting.CreateAction).GetObject().(*corev1.Event).DeepCopy()
 	w.mutex.Lock()

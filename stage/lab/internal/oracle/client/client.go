@@ -24,14 +24,14 @@ import (
 
 // Options of [Config]. The zero value is the default.
 type Options struct {
-	// Create creates an object in the place of the cluster, for what an API server does before.
+	// Create creates an object instead of the cluster, for work that an API server does first.
 	Create func(context.Context, *unstructured.Unstructured, metav1.CreateOptions) (*unstructured.Unstructured, error)
-	// Delay is after which time a watch reports what has happened to an object. Default: none.
+	// Delay is the time after which a watch reports a change of an object. Default: no delay.
 	Delay func(*unstructured.Unstructured) time.Duration
-	// Pause is what each write takes, one after another: the names of Events are times, and in a
-	// bubble time stands still. Writes of one instant are made in the order of their texts. Default:
-	// none, writes are made in any order. They are answered after another pause: in a bubble, whoever
-	// watches has seen them by then.
+	// Pause is the time that each write takes, one after another. It is needed because the names of
+	// Events are times, and time stops in a bubble. Writes of one instant are made in the order of
+	// their texts. Default: none, writes are made in any order. The client answers a write after
+	// another pause: in a bubble, all watchers have seen the write by then.
 	Pause time.Duration
 	// Request and Response change the bodies of requests and responses. Default: they do not.
 	Request, Response func([]byte) []byte
@@ -63,7 +63,7 @@ type transport struct {
 	turns   turns
 }
 
-// A call is a request for an object, or for those of a kind.
+// A call is a request for an object, or for the objects of a kind.
 type call struct {
 	*http.Request
 	kind        schema.GroupVersionKind
@@ -88,7 +88,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	obj, err := t.do(c)
 	if r.Method != http.MethodGet {
-		time.Sleep(t.options.Pause) // in a bubble until all have seen what was written
+		time.Sleep(t.options.Pause) // in a bubble, until all watchers have seen the write
 	}
 	return t.answer(r, obj, err)
 }
@@ -157,7 +157,7 @@ func (t *transport) do(c *call) (json.Marshaler, error) {
 	return nil, apierrors.NewBadRequest(errUnknown.Error() + ": " + c.Method + " " + c.URL.Path)
 }
 
-// write reads the object of a request and has it written.
+// write reads the object of a request and writes it.
 func (c *call) write(do func(*unstructured.Unstructured) (*unstructured.Unstructured, error)) (json.Marshaler, error) {
 	obj := &unstructured.Unstructured{}
 	if err := json.Unmarshal(c.body, &obj.Object); err != nil {

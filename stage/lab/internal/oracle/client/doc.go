@@ -1,8 +1,8 @@
 // Package client gives the programs of Kubernetes a stage/memory cluster: a client-go configuration
 // whose requests go to the cluster and not to a server. The controllers of kube-controller-manager
-// run on it as they are, in a testing/synctest bubble, too.
+// run on it unchanged, also in a testing/synctest bubble.
 //
-// It does what these controllers ask for: get, list, watch, create, update, patch, delete, and the
-// subresource status. What comes before the storage of an API server, such as defaults, is a
-// function of the caller.
+// It supports the requests of these controllers: get, list, watch, create, update, patch, delete,
+// and the subresource status. The caller gives a function for the work of an API server before it
+// stores an object, such as defaults.
 package client

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// turns has writes take place one after another, each some time after the one before. Of those that
-// are asked for at one instant the order is that of their texts: in a bubble goroutines that begin
-// together would take place in any order.
+// turns makes writes take place one after another, each some time after the previous write. Writes
+// that are requested at the same instant are ordered by their texts: in a bubble, goroutines that
+// begin together would otherwise write in any order.
 //
 // It is safe for concurrent use.
 type turns struct {
@@ -38,7 +38,7 @@ func (t *turns) wait(text string) {
 	}
 }
 
-// take removes a turn if it is the next, and there was none at this instant.
+// take removes a turn if it is the next one, and no other turn was taken at this instant.
 func (t *turns) take(own turn) bool {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()

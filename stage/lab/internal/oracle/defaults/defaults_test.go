@@ -44,9 +44,9 @@ func TestDefaultsAreThoseOfKubernetes(t *testing.T) {
 	require.Greater(t, compared, 10*refused)
 }
 
-// explain takes from two objects what package builtin leaves out: times at which an object is read,
-// what the server's strategy for DaemonSets counts anew, and the zeros that conversion gives
-// strategies which validation refuses.
+// explain removes from two objects the fields that package builtin leaves out. These are times at
+// which an object is read, and the generation that the server's strategy for DaemonSets counts
+// again. They are also the zeros that conversion writes into strategies and validation refuses.
 func explain(objects ...map[string]any) {
 	for _, obj := range objects {
 		drop(obj, "metadata", "annotations", "deprecated.daemonset.template.generation")

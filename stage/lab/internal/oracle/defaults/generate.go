@@ -61,7 +61,7 @@ func converted(typed runtime.Object) (map[string]any, error) {
 	return write(typed)
 }
 
-// Canonical returns an object as its Go type has it, without defaults.
+// Canonical returns an object in the form of its Go type, without defaults.
 func Canonical(obj map[string]any) (map[string]any, error) {
 	typed, err := read(obj)
 	if err != nil {
@@ -87,7 +87,7 @@ func read(obj map[string]any) (runtime.Object, error) {
 	return typed, nil
 }
 
-// write goes through JSON, as what a client gets, and leaves out nulls.
+// write converts through JSON, as for a client, and leaves out nulls.
 func write(typed runtime.Object) (map[string]any, error) {
 	data, err := json.Marshal(typed)
 	if err != nil {
@@ -118,7 +118,7 @@ func withoutNulls(v any) any {
 	return v
 }
 
-// Generate returns what is filled in in the objects of kinds.
+// Generate returns the defaults of the objects of kinds.
 func Generate(kinds []schema.GroupVersionKind) (*builtin.Data, error) {
 	g := &generator{data: builtin.Data{Types: map[string]*builtin.Type{}, Kinds: map[string]string{}}, names: map[string]string{}}
 	for _, kind := range kinds {
@@ -141,7 +141,7 @@ func Generate(kinds []schema.GroupVersionKind) (*builtin.Data, error) {
 // A generator collects types that differ.
 type generator struct {
 	data  builtin.Data
-	names map[string]string // of types, by what is in them
+	names map[string]string // of types, by their content
 }
 
 // A probe is a place in an object of a kind.
@@ -160,7 +160,7 @@ func (p probe) in(name string, form builtin.Form) probe {
 	return probe{p.kind, append(slices.Clip(p.at), step{name, form})}
 }
 
-// filled returns what the functions of Kubernetes make of an empty object at the place.
+// filled returns the result of the functions of Kubernetes for an empty object at the place.
 func (p probe) filled() (map[string]any, error) {
 	obj := map[string]any{"apiVersion": p.kind.GroupVersion().String(), "kind": p.kind.Kind}
 	at := obj
@@ -197,14 +197,14 @@ func (p probe) filled() (map[string]any, error) {
 	return found.(map[string]any), nil
 }
 
-// structure adds the type at a place and returns its name, "" if nothing is filled in there.
+// structure adds the type at a place and returns its name, or "" if it has no defaults there.
 func (g *generator) structure(p probe, of reflect.Type) (string, error) {
 	set, err := p.filled()
 	if err != nil {
 		return "", err
 	}
 	if of == reflect.TypeFor[resourcev1.DeviceTaint]() {
-		delete(set, "timeAdded") // the time at which it is asked for
+		delete(set, "timeAdded") // the time of the request
 	}
 	t := &builtin.Type{Set: set, Fields: map[string]builtin.Child{}}
 	if len(p.at) == 0 {
@@ -263,7 +263,7 @@ func isScalar(v any) bool {
 	return true
 }
 
-// isZero reports whether a value is that of a field which nobody has set.
+// isZero reports whether a value is that of a field that is not set.
 func isZero(v any) bool { return reflect.ValueOf(v).IsZero() }
 
 // plain are structs that are values in JSON, or have no defaults by their definition.
@@ -272,7 +272,7 @@ var plain = []reflect.Type{
 	reflect.TypeFor[runtime.RawExtension](), reflect.TypeFor[metav1.FieldsV1](), reflect.TypeFor[metav1.ObjectMeta](), reflect.TypeFor[metav1.LabelSelector](),
 }
 
-// formOf returns the form of a field and the struct in it, nil if there is none.
+// formOf returns the form of a field and the struct in it, or nil without a struct.
 func formOf(t reflect.Type) (form builtin.Form, elem reflect.Type) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -26,7 +26,8 @@ func kinds() (known []schema.GroupVersionKind) {
 	return known
 }
 
-// TestTheDataIsThatOfKubernetes holds that defaults.json is what the functions of Kubernetes say.
+// TestTheDataIsThatOfKubernetes checks that defaults.json is what the functions of Kubernetes
+// return.
 func TestTheDataIsThatOfKubernetes(t *testing.T) {
 	data, err := Generate(kinds())
 	require.NoError(t, err)

@@ -15,7 +15,7 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 )
 
-// words are the texts of random objects: those that defaults depend on, and others.
+// words are the texts of random objects: texts that defaults depend on, and others.
 var words = []string{
 	"a", "b", "RollingUpdate", "Recreate", "OnDelete", "ClusterIP", "NodePort", "LoadBalancer", "ExternalName", "ClientIP", "None", "Container", "Pod", "User", "Group", "ServiceAccount",
 	"ExactCount", "All", "Indexed", "Always", "Never", "Cluster", "Ingress", "Egress", "nginx", "nginx:latest", "nginx:1.2", "x/y@sha256:" + strings.Repeat("a", 64), "registry:5000/a/b", "Bad Image", "a:", "cpu", "memory", "hugepages-2Mi",

@@ -15,12 +15,12 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// plain are the kinds that hold data for people and programs: nothing in a control plane acts on
-// them but as the kinds that refer to them say.
+// plain are the kinds that hold data for users and programs. No part of a control plane acts on
+// them, except as referring kinds say.
 var plain = []string{"ConfigMap", "Secret", "Event", "Lease", "Endpoints", "EndpointSlice", "ServiceAccount", "PodTemplate", "ControllerRevision", "IPAddress"}
 
-// TestEveryFieldHasARow walks the Go types of the kinds in the table. A field has a row of its own,
-// or one above it, or its fields have.
+// TestEveryFieldHasARow walks the Go types of the kinds in the table. A field has its own row, or a
+// row above it, or its fields have rows.
 func TestEveryFieldHasARow(t *testing.T) {
 	for _, k := range features.Kinds() {
 		paths := map[string]bool{}
@@ -39,13 +39,12 @@ func TestEveryFieldHasARow(t *testing.T) {
 	}
 }
 
-// isOlder reports whether a row is for a field of another minor of Kubernetes than that of this
-// module.
+// isOlder reports whether a row is for a field of a different minor version of Kubernetes.
 func isOlder(path string) bool {
 	return slices.Contains([]string{"spec.schedulingGroup", "spec.workloadRef", "spec.scheduling", "spec.jobTemplate.spec.scheduling", "spec.podPreemptionPolicy", "spec.preventPodSchedulingIfMissing"}, path)
 }
 
-// TestEveryKindHasRows holds that all kinds of a cluster in memory are in the table, or plain.
+// TestEveryKindHasRows checks that all kinds of a cluster in memory are in the table, or plain.
 func TestEveryKindHasRows(t *testing.T) {
 	known := map[schema.GroupVersionKind]bool{}
 	for _, k := range features.Kinds() {
@@ -88,6 +87,11 @@ func (w *walk) fields(at string, of reflect.Type) {
 	}
 }
 
+// hasBelow reports whether there are rows for fields below one.
+func (w *walk) hasBelow(path string) bool {
+	return slices.ContainsFunc(keys(w.rows), func(row string) bool { return strings.HasPrefix(row, path+".") })
+}
+
 // field walks one field: it has a row, or its own fields have.
 func (w *walk) field(path string, of reflect.Type) {
 	for of.Kind() == reflect.Pointer {
@@ -95,15 +99,15 @@ func (w *walk) field(path string, of reflect.Type) {
 	}
 	if w.rows[path] {
 		w.met[path] = true
-		if path == "status" && of.Kind() == reflect.Struct { // some of its fields may have rows of their own
-			(&walk{rows: w.rows, met: w.met}).fields("status.", of)
+		if w.hasBelow(path) && of.Kind() == reflect.Struct { // some of its fields have rows of their own
+			(&walk{rows: w.rows, met: w.met}).fields(path+".", of)
 		}
 		return
 	}
 	if of.Kind() == reflect.Slice {
 		of, path = of.Elem(), path+"[]"
 	}
-	hasMore := slices.ContainsFunc(keys(w.rows), func(row string) bool { return strings.HasPrefix(row, path+".") })
+	hasMore := w.hasBelow(path)
 	if of.Kind() != reflect.Struct || !hasMore {
 		if path != "status" {
 			w.missing = append(w.missing, path)

@@ -1,13 +1,14 @@
-// Package kubelet plays random Pods with the container runtime manager of the kubelet of Kubernetes
-// (pkg/kubelet/kuberuntime), on a runtime that fakes containers, in virtual time in a
-// testing/synctest bubble, and with ours, and compares when containers start and end, with which
-// codes, when images are pulled, and the texts of Events. It also has the kubelet say phase and
-// conditions for the containers of each status that ours writes. More Pods:
+// Package kubelet plays random Pods twice, in virtual time. The first play uses the container
+// runtime manager of the kubelet of Kubernetes (pkg/kubelet/kuberuntime), in a testing/synctest
+// bubble and on a runtime that fakes containers. The second play uses our kubelet. It compares when
+// containers start and end, with which codes, when images are pulled, and the texts of Events. The
+// kubelet also computes the phase and conditions for the container statuses that our kubelet
+// writes. More Pods:
 //
 //	make oracle-kubelet SCENARIOS=10000
 //
-// The kubelet's loop around the manager is not run: the manager is asked each second, until nothing
-// changes. Probes are not compared.
+// The test does not run the kubelet's loop around the manager. It calls the manager each second
+// until nothing changes. It does not compare probes.
 package kubelet
 
 import (

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A history is what happened, by time.
+// A history is a list of events by time.
 type history struct {
 	start   time.Time
 	mu      sync.Mutex
@@ -44,7 +44,7 @@ func (h *history) event(at time.Time, kind, reason, message string) {
 
 func (h *history) count() int { return len(h.entries) }
 
-// lines are sorted, because what happens at one time has no order.
+// lines are sorted, because events at one time have no order.
 func (h *history) lines() (lines []string) {
 	slices.SortFunc(h.entries, func(a, b entry) int {
 		if a.at != b.at {

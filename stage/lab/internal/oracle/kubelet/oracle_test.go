@@ -15,10 +15,10 @@ var (
 	first     = flag.Uint64("seed", 1, "of the first one")
 )
 
-// TestKubelets allows differences only in Pods with a sidecar that ends, and in one of twenty Pods:
-// while it is down, containers that are no init containers are not restarted, and ours finds the
-// next delay of theirs in how long they have waited, which is then too long; and it records BackOff
-// when a container ends, not when it might be started again.
+// TestKubelets allows differences only in Pods with a sidecar that ends, and in at most one of
+// twenty Pods. While such a sidecar is down, Kubernetes does not restart containers that are not
+// init containers. Package kubelet finds their next delay in how long they have waited, which is
+// then too long. It also records BackOff when a container ends, not when it could be started again.
 func TestKubelets(t *testing.T) {
 	explained := 0
 	for seed := *first; seed < *first+uint64(*scenarios); seed++ {

@@ -69,8 +69,8 @@ func (w *ours) step(now time.Duration) bool {
 	return step.Delete || phase == "Failed" || phase == "Succeeded"
 }
 
-// recordedAt is when theirs, which is asked again at once, records an Event: ours says ErrImagePull
-// for a second.
+// recordedAt is when Kubernetes, which looks again at once, records an Event. Package kubelet
+// reports ErrImagePull for a second.
 func recordedAt(at time.Time, e kubelet.Event) time.Time {
 	if strings.HasPrefix(e.Message, "Back-off pulling image") || e.Message == "Error: ImagePullBackOff" {
 		return at.Add(-time.Second)
@@ -107,7 +107,7 @@ func (w *ours) ended(name string, n int32, e *corev1.ContainerStateTerminated) {
 	w.history.add(e.FinishedAt.Time, fmt.Sprintf("%s/%d exits with %d", name, n, e.ExitCode))
 }
 
-// judge has the kubelet say phase and conditions for the containers of the status.
+// judge makes the kubelet compute phase and conditions for the containers of the status.
 func (w *ours) judge() {
 	pod := w.typed()
 	now := pod.Status

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A program is what a container does.
+// A program is the behavior of a container.
 type program struct {
 	known bool
 	runs  time.Duration
@@ -24,7 +24,7 @@ func (p program) command() []string {
 	return []string{"sh", "-c", fmt.Sprintf("sleep %d; exit %d", int(p.runs.Seconds()), p.code)}
 }
 
-// A scenario is a Pod and what happens to it.
+// A scenario is a Pod and the changes to it.
 type scenario struct {
 	pod      *corev1.Pod
 	programs map[string]program

@@ -21,7 +21,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// budgets are Pods of all controllers, and of none, that become ready, are evicted and go.
+// budgets are Pods of all controllers, and of no controller, that become ready, are evicted and go.
 func budgets() *family {
 	return &family{
 		name: "budgets", kinds: []schema.GroupVersionKind{podKind, budgetKind}, length: 5 * time.Minute, setup: createOwners(),
@@ -49,7 +49,7 @@ func budgets() *family {
 	}
 }
 
-// owners are those of Pods, by name.
+// owners are the owners of Pods, by name.
 var owners = map[string]schema.GroupVersionKind{"rs": replicaSetKind, "rs-d": replicaSetKind, "sts": statefulKind, "rc": rcKind, "job": jobKind}
 
 func scaleOf(resource string) metav1.APIResource {
@@ -103,7 +103,7 @@ func randomBudgets(r *rand.Rand) step {
 	return randomBudget(r, app)
 }
 
-// randomOwner is none, one that is there, or one that is not.
+// randomOwner returns no owner, an existing one, or a missing one.
 func randomOwner(r *rand.Rand) string {
 	name := pick(r, "", "rs", "rs-d", "rs-d", "sts", "rc", "job", "gone")
 	kind, ok := owners[name]

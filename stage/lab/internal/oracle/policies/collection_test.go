@@ -24,7 +24,7 @@ const (
 func collection() *family {
 	return &family{
 		name: "collection", kinds: []schema.GroupVersionKind{podKind, nodeKind}, length: 4 * time.Minute,
-		setup: []step{{do: "create", kind: nodeKind, name: "first", body: "{}"}}, // passes of ours begin with it
+		setup: []step{{do: "create", kind: nodeKind, name: "first", body: "{}"}}, // our passes begin with it
 		theirs: func(w world, cs kubernetes.Interface, f informers.SharedInformerFactory) ([]func(), error) {
 			gc := podgc.NewPodGCInternal(w.ctx, cs, f.Core().V1().Pods(), f.Core().V1().Nodes(), terminatedPods, gcPeriod, quarantine)
 			return []func(){func() { gc.Run(w.ctx) }}, nil

@@ -1,7 +1,8 @@
-// Package policies plays random scenarios with controllers of kube-controller-manager, which run
-// unmodified in virtual time on a stage/memory cluster, and with ours, and compares all objects every
-// second, Events and the answers to requests included: those of PodDisruptionBudgets, of
-// ResourceQuotas, of the finalizers that protect claims and volumes, and the Pod garbage collector.
+// Package policies plays random scenarios twice: with unmodified controllers of
+// kube-controller-manager, in virtual time on a stage/memory cluster, and with our controllers. The
+// controllers are those of PodDisruptionBudgets, of ResourceQuotas, of the finalizers that protect
+// claims and volumes, and the Pod garbage collector. It compares all objects every second, Events,
+// and the answers to requests.
 //
 //	make oracle-policies SCENARIOS=1000
 //

@@ -35,7 +35,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// minimal leaves out what can be left out of a scenario in which the controllers differ.
+// minimal shrinks a scenario in which the controllers differ as far as possible.
 func minimal(t *testing.T, s scenario) scenario {
 	for i := len(s.steps) - 1; i >= 0; i-- {
 		smaller := s
@@ -47,12 +47,12 @@ func minimal(t *testing.T, s scenario) scenario {
 	return s
 }
 
-// chance counts the scenarios in which ours is as another play of theirs.
+// chance counts the scenarios in which our play equals another play of Kubernetes.
 var chance int
 
-// differ plays a scenario with both and returns where they begin to differ, "" if they do not. How often
-// theirs looks at what changes twice at one instant is decided by goroutines, otherwise in another
-// play.
+// differ plays a scenario with both and returns the first difference, or "". If an object changes
+// twice at one instant, goroutines decide how often theirs looks at it. Another play can differ
+// there.
 func differ(t *testing.T, s scenario) string {
 	ours := playOurs(t, s)
 	found := difference(playTheirs(t, s), ours)

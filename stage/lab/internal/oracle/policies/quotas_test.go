@@ -18,7 +18,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// quotas are quotas of all that is counted, in all scopes.
+// quotas are quotas of everything that can be counted, in all scopes.
 func quotas() *family {
 	return &family{
 		name: "quotas", kinds: []schema.GroupVersionKind{quotaKind, podKind, claimKind, serviceKind}, length: time.Minute,
@@ -49,7 +49,7 @@ func theirQuotas(w world, cs kubernetes.Interface, f informers.SharedInformerFac
 
 func fiveMinutes() time.Duration { return 5 * time.Minute }
 
-// countable is what a server says of what it serves.
+// countable is the server's description of its resources.
 func countable() ([]*metav1.APIResourceList, error) {
 	var lists []*metav1.APIResourceList
 	for gv, names := range map[string][]string{

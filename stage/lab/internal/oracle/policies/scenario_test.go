@@ -32,7 +32,7 @@ var (
 	budgetKind     = schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}
 )
 
-// A family is a group of controllers, with what may happen to the objects that they are about.
+// A family is a group of controllers, with the possible changes of their objects.
 type family struct {
 	name   string
 	kinds  []schema.GroupVersionKind // that are compared
@@ -43,7 +43,7 @@ type family struct {
 	random func(*rand.Rand) step
 }
 
-// A scenario is what happens in a cluster.
+// A scenario is a list of changes in a cluster.
 type scenario struct {
 	*family
 	steps []step

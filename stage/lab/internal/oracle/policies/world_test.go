@@ -38,7 +38,7 @@ type world struct {
 	cluster *memory.Cluster
 	start   time.Time
 	states  map[string]string // at the last tick
-	lines   []string          // what changed, and the answers to steps
+	lines   []string          // the changes, and the answers to steps
 	removes bool              // a step removes a Pod
 }
 
@@ -66,7 +66,7 @@ func play(t *testing.T, s scenario, run func(*world, *sync.WaitGroup)) (lines []
 	return lines
 }
 
-// play carries out the steps of the scenario and takes in what changes.
+// play carries out the steps of the scenario and records the changes.
 func (w *world) play(s scenario) {
 	steps := s.steps
 	w.removes = slices.ContainsFunc(steps, func(s step) bool { return s.do == "remove" })
@@ -112,8 +112,8 @@ func (w *world) do(s step) (err error) {
 	return err
 }
 
-// object returns what a step creates. The uids of owners are those of the objects with their names,
-// if there are such.
+// object returns the object that a step creates. The uids of owners are those of existing objects
+// with their names.
 func (w *world) object(s step) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(s.body), &u.Object); err != nil {
@@ -155,8 +155,8 @@ func integers(v any) any {
 	return v
 }
 
-// create creates what a controller does. The name of an Event is the time, and in a bubble time stands
-// still.
+// create creates an object for a controller. The name of an Event is the time, and in a bubble time
+// stops.
 func (w *world) create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
 	created, err := w.cluster.Create(ctx, obj, o)
 	if obj.GetKind() == "Event" && apierrors.IsAlreadyExists(err) {
@@ -166,7 +166,7 @@ func (w *world) create(ctx context.Context, obj *unstructured.Unstructured, o me
 	return created, err
 }
 
-// note adds what has changed since the last tick.
+// note adds the changes since the last tick.
 func (w *world) note(at time.Duration, kinds []schema.GroupVersionKind) {
 	now := map[string]string{}
 	for _, kind := range append(kinds, eventKind) {
@@ -197,9 +197,10 @@ func (w *world) note(at time.Duration, kinds []schema.GroupVersionKind) {
 	w.states = now
 }
 
-// noteEvent has Events by all but their own names. Those of a budget are not counted where the errors of
-// several Pods take turns, as each turn is a reason for the next, and where Pods are removed: whether
-// theirs looks between the two changes that this is, is left to chance.
+// noteEvent identifies Events by everything except their names. It does not count Events of a
+// budget where the errors of several Pods take turns, because each turn causes the next. It also
+// does not count them where Pods are removed: chance decides whether theirs looks between the two
+// changes of a removal.
 func (w *world) noteEvent(states map[string]string, e map[string]any) {
 	text := func(path ...string) string {
 		v, _, _ := unstructured.NestedFieldNoCopy(e, path...)
@@ -218,8 +219,8 @@ func (w *world) noteEvent(states map[string]string, e map[string]any) {
 	states[name] = strings.TrimSpace(strings.Join(all, "\n"))
 }
 
-// state returns what is compared of an object: all but its version, managed fields and what is null, as
-// an API server reads it.
+// state returns the compared part of an object: everything except its version, managed fields and
+// nulls, as an API server reads it.
 func state(obj unstructured.Unstructured) string {
 	u := obj.DeepCopy()
 	for _, field := range []string{"resourceVersion", "managedFields"} {
@@ -232,7 +233,8 @@ func state(obj unstructured.Unstructured) string {
 	return anyPod.ReplaceAllString(string(data), "Pod without scale")
 }
 
-// anyPod is what theirs says of the first Pod whose controller has no scale, in the order of a Go map.
+// anyPod is the message of the Kubernetes controller about the first Pod whose controller has no
+// scale, in the order of a Go map.
 var anyPod = regexp.MustCompile(`found no controllers for pod \\?"p\d\\?"|jobs.batch does not implement the scale subresource`)
 
 func withoutNulls(v any) any {

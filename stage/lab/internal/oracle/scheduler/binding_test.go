@@ -28,9 +28,10 @@ const (
 	refusals     = "example.com/refusals" // how often no volume can be made for a claim
 )
 
-// A binder is what binds claims in both clusters: the PV controller those for which the scheduler
-// reserved a volume, and a provisioner those for which it selected a Node. The latter takes the
-// selection back if it can make no volume there, and tells the room that is left.
+// A binder binds claims in both clusters. As the PV controller, it binds claims for which the
+// scheduler reserved a volume. As a provisioner, it binds claims for which the scheduler selected a
+// Node. If the provisioner cannot make a volume there, it takes the selection back. It reports the
+// remaining capacity.
 type binder struct {
 	do      func(after time.Duration, s step)
 	pending map[string]bool
@@ -72,7 +73,7 @@ func (b *binder) onVolume(v *corev1.PersistentVolume) {
 	}
 }
 
-// turnOf is from 0 to 0.9 s, by the digit at the end of a name: no two things happen at one time.
+// turnOf is from 0 to 0.9 s, by the digit at the end of a name: no two events are at the same time.
 func turnOf(name string) time.Duration {
 	return time.Duration(name[len(name)-1]-'0') * 100 * time.Millisecond
 }
@@ -92,13 +93,13 @@ func onNodes(names ...string) *corev1.VolumeNodeAffinity {
 	return &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{in}}}}}
 }
 
-// stateOfClaim is what a scheduler and a binder write into a claim.
+// stateOfClaim returns the fields that a scheduler and a binder write into a claim.
 func stateOfClaim(c *corev1.PersistentVolumeClaim) string {
 	return fmt.Sprintf("selected %q volume %q", c.Annotations[selectedNode], c.Spec.VolumeName)
 }
 
-// newBindingScenario draws a cluster whose claims wait for their first Pods: some can have a local
-// volume, for others one is made where there is room.
+// newBindingScenario draws a cluster whose claims wait for their first Pods. Some claims can have a
+// local volume; for others a volume is made where there is room.
 func newBindingScenario(seed uint64) scenario {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 37))}
 	g.add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
@@ -154,7 +155,8 @@ func (g *generator) waitingClaim(name string) *corev1.PersistentVolumeClaim {
 	}
 }
 
-// consumers draws Pods that use claims, some the same one, and what happens to them and to the room.
+// consumers draws Pods that use claims, some of them the same claim, and changes of the Pods and of
+// the capacity.
 func (g *generator) consumers(claims int) {
 	at := 500 * time.Millisecond
 	next := func(s step) {
@@ -180,8 +182,8 @@ func (g *generator) consumers(claims int) {
 	g.length = at + 700*time.Second
 }
 
-// TestSameBindings compares what both do with claims that wait for their first Pods, while a binder
-// that both share makes volumes.
+// TestSameBindings compares what both schedulers do with claims that wait for their first Pods,
+// while a common binder makes volumes.
 func TestSameBindings(t *testing.T) {
 	reached := map[string]int{}
 	for i := range *bindings {

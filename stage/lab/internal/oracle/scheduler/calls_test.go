@@ -11,9 +11,9 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// callTime is how long a call takes that kube-scheduler makes in parallel to its cycles: it has begun
-// the next one, and has put a Pod aside for which room is made, before the call does anything. Without
-// it, which goroutine is faster decides that.
+// callTime is how long a call takes that kube-scheduler makes in parallel to its cycles. Before the
+// call has an effect, the scheduler has begun the next cycle, and has put aside the Pod for which
+// it makes room.
 const callTime = 100 * time.Microsecond
 
 // slowClient is a client whose calls that bind, patch and delete Pods take callTime.

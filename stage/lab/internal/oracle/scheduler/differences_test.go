@@ -9,10 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A knownDifference is one that is meant to be, or that has no meaning.
+// A knownDifference is an intended difference, or one without meaning.
 type knownDifference struct {
 	why string
-	// seed is that of a scenario that meets it, as draw makes it; 0 if only many meet it surely.
+	// seed is the seed of a scenario that shows the difference, as draw makes it; 0 if only many
+	// scenarios certainly show it.
 	seed uint64
 	draw func(seed uint64) scenario
 	// without returns both histories without it.
@@ -31,8 +32,8 @@ func inBoth(without func(*history) *history) func(want, got *history) (*history,
 	return func(want, got *history) (*history, *history) { return without(want), without(got) }
 }
 
-// withoutLateEnds leaves out the vain attempts of theirs in the second after a Pod vanishes that waits
-// on its Node for its claims.
+// withoutLateEnds leaves out failed attempts of kube-scheduler in the second after a Pod vanishes
+// that waits on its Node for its claims.
 func withoutLateEnds(want, got *history) (*history, *history) {
 	states, ends := map[string]string{}, []time.Duration{}
 	for _, c := range want.changes {
@@ -85,7 +86,7 @@ func untilImageCountsAreOld(want, got *history) (*history, *history) {
 	return want, got
 }
 
-// filtered returns a history with those attempts for which keep is true.
+// filtered returns a history with the attempts for which keep returns true.
 func (h *history) filtered(keep func(i int, a attempt) bool) *history {
 	f := &history{changes: h.changes}
 	for i, a := range h.attempts {
@@ -106,8 +107,8 @@ func withoutRepeats(h *history) *history {
 	})
 }
 
-// withoutVainAttempts leaves out attempts at whole and half minutes that end like the one before, and
-// those that find no Node again.
+// withoutVainAttempts leaves out attempts at whole and half minutes that end like the attempt
+// before, and attempts that find no Node again.
 func withoutVainAttempts(h *history) *history {
 	last := map[string]string{}
 	return h.filtered(func(_ int, a attempt) bool {
@@ -118,7 +119,7 @@ func withoutVainAttempts(h *history) *history {
 	})
 }
 
-// requireMet holds that all rows of the table are met.
+// requireMet checks that all rows of the table are met.
 func requireMet(t *testing.T, met map[string]int) {
 	for _, d := range knownDifferences {
 		if d.seed != 0 {
@@ -130,8 +131,8 @@ func requireMet(t *testing.T, met map[string]int) {
 	}
 }
 
-// explain says where two histories differ first but for known differences, of which it counts those
-// that it meets.
+// explain says where two histories first differ, except for known differences. It counts the known
+// differences that it meets.
 func explain(want, got *history, met map[string]int) string {
 	text, _ := difference(want, got)
 	for _, d := range knownDifferences {

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A history is what a scheduler did in a scenario.
+// A history is the list of actions of a scheduler in a scenario.
 type history struct {
 	attempts []attempt
 	changes  []change
@@ -27,15 +27,15 @@ type attempt struct {
 	scores  map[string]map[string]int64 // weighted, by plugin and Node
 }
 
-// A change is one of the state of a Pod.
+// A change is a change of the state of a Pod.
 type change struct {
 	at   time.Duration
 	text string
 }
 
-// Each cycle of kube-scheduler takes cycleTime here, so that no two Pods enter its queue at the same
-// time, and a deletion takes latency: other writes of its cycle are seen before it, and it is seen by
-// the next cycle. All that happens within an instant counts as simultaneous.
+// Each cycle of kube-scheduler takes cycleTime here, so that no two Pods enter its queue at the
+// same time. A deletion takes latency: other writes of its cycle are seen before it, and the next
+// cycle sees it. All events within an instant count as simultaneous.
 const (
 	cycleTime = 3 * time.Millisecond
 	latency   = 2 * time.Millisecond
@@ -58,7 +58,7 @@ func (h *history) end(pod, outcome string) {
 	}
 }
 
-// note notes the state of a Pod, if it is a new one.
+// note records the state of a Pod, if it is new.
 func (h *history) note(at time.Duration, pod, state string) {
 	if h.last[pod] != state {
 		h.last[pod] = state
@@ -66,7 +66,7 @@ func (h *history) note(at time.Duration, pod, state string) {
 	}
 }
 
-// stateOf is what a scheduler writes into a Pod.
+// stateOf returns the fields of a Pod that a scheduler writes.
 func stateOf(p *corev1.Pod) string {
 	p = p.DeepCopy()
 	s := fmt.Sprintf("on %q nominated %q terminating %v", p.Spec.NodeName, p.Status.NominatedNodeName, p.DeletionTimestamp != nil)
@@ -78,7 +78,7 @@ func stateOf(p *corev1.Pod) string {
 }
 
 // finalChanges are the states of Pods at the end of each instant: schedulers write them in several
-// steps, whose order means nothing.
+// steps, whose order has no meaning.
 func (h *history) finalChanges() (lines []string) {
 	type key struct {
 		at  time.Duration

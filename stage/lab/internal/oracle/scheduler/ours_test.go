@@ -95,7 +95,7 @@ func (o *ours) do(s step) {
 			_, err = o.sim.Cluster().Patch(context.Background(), s.kind, name, types.MergePatchType, []byte(s.patch), metav1.PatchOptions{}, sub...)
 		}
 	}
-	_ = err // what is to be changed may be gone
+	_ = err // the object to change might be gone
 }
 
 func (o *ours) create(obj runtime.Object) {

@@ -20,14 +20,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// A scenario is a small cluster and what happens to it.
+// A scenario is a small cluster and the changes to it.
 type scenario struct {
 	objects []runtime.Object
 	steps   []step
 	length  time.Duration
 }
 
-// A step creates an object, patches one or, without a patch, deletes one.
+// A step creates, patches or deletes an object. A step without a patch deletes it.
 type step struct {
 	at              time.Duration
 	create          runtime.Object
@@ -73,7 +73,7 @@ func asJSON(obj runtime.Object) string {
 	return strings.NewReplacer(`"`, "").Replace(noise.ReplaceAllString(string(data), ""))
 }
 
-// noise is what no scheduler reads.
+// noise are changes of fields that no scheduler reads.
 var noise = regexp.MustCompile(`"(nodeInfo|daemonEndpoints|capacity)":{("[^"]*":({[^}]*}|"[^"]*"),?)*},?|"(uid|schedulerName|startTime)":"[^"]*",?|"(strategy|resources|status)":{},?`)
 
 // A generator draws scenarios: each feature has one or two values, so that they meet.
@@ -193,7 +193,7 @@ func (g *generator) pod(name string) *corev1.Pod {
 	return p
 }
 
-// plainPod is one that only requests CPU.
+// plainPod is a Pod that only requests CPU.
 func (g *generator) plainPod(name, cpu string) *corev1.Pod {
 	p := g.pod(name)
 	grace, priority := int64(0), int32(0)

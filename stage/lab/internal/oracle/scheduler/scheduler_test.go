@@ -18,8 +18,8 @@ var (
 	first     = flag.Uint64("seed", 1, "the seed of the first one")
 )
 
-// TestSameDecisions compares what both do in random scenarios, and holds that the scenarios reach
-// what they are for.
+// TestSameDecisions compares the decisions of both in random scenarios, and checks that the
+// scenarios reach all outcomes.
 func TestSameDecisions(t *testing.T) {
 	reached := map[string]int{}
 	for i := range *scenarios {
@@ -47,8 +47,8 @@ func TestOnceDiffered(t *testing.T) {
 	}
 }
 
-// TestFiveMinutes is the run of which the time was first taken: a Pod that is rejected at 187 s is
-// tried again at 510 s. Ours does so only if anything has changed, here at 200 s.
+// TestFiveMinutes is the run that first showed the time: a Pod that is rejected at 187 s is tried
+// again at 510 s. Our scheduler tries it only if anything has changed, here at 200 s.
 func TestFiveMinutes(t *testing.T) {
 	g := &generator{Rand: rand.New(rand.NewPCG(0, 0))}
 	large, small := g.plainPod("large", "8"), g.plainPod("small", "1")
@@ -96,7 +96,8 @@ func compare(t *testing.T, s scenario, reached map[string]int) {
 	}
 }
 
-// shrink, for the first scenario that differs, leaves out steps and objects without which both still differ.
+// shrink takes the first scenario that differs. It leaves out steps and objects as long as both
+// still differ.
 func shrink(t *testing.T, s scenario) scenario {
 	for smaller := true; smaller; {
 		smaller = false
@@ -158,7 +159,7 @@ func difference(want, got *history) (string, time.Duration) {
 	return "", 0
 }
 
-// differentScores says which scores differ. A plugin that has nothing to say scores 0 in theirs.
+// differentScores says which scores differ. In theirs, a plugin that does not apply scores 0.
 func differentScores(want, got attempt) string {
 	for plugin, scores := range want.scores {
 		for node, score := range scores {

@@ -16,7 +16,7 @@ const gpu = "example.com/gpu"
 
 var nodeKind = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
 
-// owners adds what has Pods spread by default.
+// owners adds objects that make the scheduler spread Pods by default.
 func (g *generator) owners() {
 	selector := map[string]string{"app": "a"}
 	meta := metav1.ObjectMeta{Name: "a", Namespace: "default"}
@@ -45,7 +45,8 @@ func (g *generator) own(p *corev1.Pod) {
 	p.OwnerReferences = []metav1.OwnerReference{owner}
 }
 
-// play draws what happens: Pods come, mostly, a second apart, and then long nothing.
+// play draws the changes: mostly Pods that come a second apart, and then a long time without
+// changes.
 func (g *generator) play() {
 	at, pods := 500*time.Millisecond, 0
 	next := func(s step) {

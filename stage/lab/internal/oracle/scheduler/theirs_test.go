@@ -33,8 +33,8 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler"
 )
 
-// TestMain has the one goroutine of os/signal started outside of all bubbles, and leaves out handlers
-// of errors that wait by the real clock.
+// TestMain starts the one goroutine of os/signal outside of all bubbles, and leaves out error
+// handlers that wait by the real clock.
 func TestMain(m *testing.M) {
 	utilruntime.ErrorHandlers = nil
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGUSR2)
@@ -51,7 +51,7 @@ type theirs struct {
 
 	mu      sync.Mutex
 	history *history
-	binding map[string]string // the Nodes of Pods whose claims are to be bound
+	binding map[string]string // the Nodes of Pods whose claims must be bound
 }
 
 func playTheirs(t *testing.T, s scenario) *history {
@@ -134,7 +134,7 @@ func (o *theirs) do(s step) {
 		action := clienttesting.NewPatchAction(gvr, s.namespace, s.name, types.MergePatchType, []byte(s.patch))
 		_, err = o.client.Invokes(action, nil)
 	}
-	_ = err // what is to be changed may be gone
+	_ = err // the object to change might be gone
 }
 
 func (o *theirs) create(obj runtime.Object) {
@@ -216,7 +216,7 @@ func (o *theirs) deleteGracefully(a clienttesting.Action) (bool, runtime.Object,
 // untilGone is how long a kubelet takes from the deletionTimestamp on.
 const untilGone = 900 * time.Millisecond
 
-// OnAdd, OnUpdate and OnDelete note what happens to Pods.
+// OnAdd, OnUpdate and OnDelete record the changes of Pods.
 func (o *theirs) OnAdd(obj any, _ bool) { o.note(obj, "") }
 func (o *theirs) OnUpdate(_, obj any)   { o.note(obj, "") }
 func (o *theirs) OnDelete(obj any)      { o.note(obj, "gone") }
@@ -283,7 +283,7 @@ func (v *versioned) Create(gvr schema.GroupVersionResource, obj runtime.Object, 
 	return v.ObjectTracker.Create(gvr, obj, ns, o...)
 }
 
-// Update does nothing if it changes nothing, as the API server.
+// Update does nothing if the object does not change, like the API server.
 func (v *versioned) Update(gvr schema.GroupVersionResource, obj runtime.Object, ns string, o ...metav1.UpdateOptions) error {
 	accessor, err := meta.Accessor(obj)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 const driver = "csi.example.com"
 
-// volumes adds claims c0 to c5 of both namespaces with what they need, or without.
+// volumes adds claims c0 to c5 of both namespaces, with or without the objects that they need.
 func (g *generator) volumes() {
 	wait, now := storagev1.VolumeBindingWaitForFirstConsumer, storagev1.VolumeBindingImmediate
 	g.add(&storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "local"}, Provisioner: "kubernetes.io/no-provisioner", VolumeBindingMode: &wait})
@@ -100,9 +100,9 @@ func (g *generator) volumeEvent() step {
 	return step{create: last}
 }
 
-// TestStorageCapacity: a claim that waits for its Pod finds no room, and is looked at again when a
-// capacity comes or grows, not when one shrinks or a driver tells its capacity no more. Nothing
-// provisions volumes in either cluster, so no capacity is large enough.
+// TestStorageCapacity: a claim that waits for its Pod finds no room. It is tried again when a
+// capacity comes or grows, not when a capacity shrinks or a driver no longer reports it. In both
+// clusters nothing provisions volumes, so no capacity is large enough.
 func TestStorageCapacity(t *testing.T) {
 	g := &generator{Rand: rand.New(rand.NewPCG(0, 0))}
 	n := g.node()

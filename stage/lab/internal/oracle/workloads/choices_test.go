@@ -65,7 +65,7 @@ var settingsOf = map[string][]choice{
 	),
 }
 
-// jobSettings are those of a Job whose spec is at a path.
+// jobSettings are the settings of a Job whose spec is at a path.
 func jobSettings(spec string) []choice {
 	notes := spec + templateNotes[len("spec/"):]
 	return []choice{
@@ -96,7 +96,7 @@ func jobSettings(spec string) []choice {
 	}
 }
 
-// stepsOf are what may happen to an object of a kind.
+// stepsOf are the possible changes of an object of a kind.
 var stepsOf = map[string][]func(*rand.Rand) step{
 	"ReplicaSet": {
 		set("spec/replicas", "0", "1", "3", "4", "7"), set("spec/replicas", "0", "1", "3", "4", "7"), set("spec/minReadySeconds", "0", "2"),
@@ -144,7 +144,7 @@ func disrupted(r *rand.Rand) step {
 	return step{do: "pod-fails", n: r.IntN(8), setting: setting{value: "disrupted"}}
 }
 
-// quota limits how many Pods there may be, or no longer does.
+// quota sets or removes a limit of the number of Pods.
 func quota(r *rand.Rand) step { return step{do: "quota", n: []int{0, 1, 2, 4, -1}[r.IntN(5)]} }
 
 // wait lets a minute pass.

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// ignore removes from an object what is never the same: the versions of other objects.
+// ignore removes the versions of other objects from an object, which are never the same.
 func ignore(u *unstructured.Unstructured) {
 	active, _, _ := unstructured.NestedSlice(u.Object, "status", "active")
 	for _, ref := range active {
@@ -17,14 +17,14 @@ func ignore(u *unstructured.Unstructured) {
 	}
 }
 
-// uncounted are reasons of Events that an object gets each time that it is looked at: how often that is
-// between two writes, before a controller has seen its own, or while a quota is used up, is left to
-// microseconds.
+// uncounted are reasons of Events that an object gets each time that a controller looks at it.
+// Microseconds decide how often this is between two writes, before a controller has seen its own
+// writes, or while a quota is used up.
 var uncounted = map[string]bool{"SawCompletedJob": true, "JobAlreadyActive": true, "FailedCreate": true}
 
-// combinedPrefix begins the message of an Event that stands for similar ones. Which of more than ten that
-// goroutines record at one instant these are is left to chance, so that Events of the object with that
-// type and reason are no longer compared.
+// combinedPrefix begins the message of an Event that combines similar ones. If goroutines record
+// more than ten at one instant, chance decides which of them are combined. Events of the object
+// with that type and reason are then no longer compared.
 const combinedPrefix = "(combined from similar events): "
 
 // subject returns the object, type and reason of an Event as [history.summary] has it.
@@ -33,8 +33,9 @@ func subject(name string) string {
 	return about
 }
 
-// isHaste reports whether an Event says that a controller of theirs looked again before it had seen its
-// own writes, which ours does not: a conflict, or a Job that it has just deleted itself.
+// isHaste reports whether an Event says that a Kubernetes controller looked again before it had
+// seen its own writes: a conflict, or a Job that it has just deleted itself. Our controllers see
+// their own writes.
 func isHaste(reason, message string) bool {
 	return reason == "MissingJob" || strings.Contains(message, "the object has been modified")
 }

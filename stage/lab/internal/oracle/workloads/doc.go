@@ -1,6 +1,6 @@
-// Package workloads plays random scenarios with the controllers of kube-controller-manager, which
-// run unmodified in virtual time on a stage/memory cluster, and with ours, with the same Stages, and
-// compares all objects every half second, Events included.
+// Package workloads plays random scenarios twice, with the same Stages: with unmodified controllers
+// of kube-controller-manager, in virtual time on a stage/memory cluster, and with our controllers.
+// It compares all objects every half second, including Events.
 //
 //	make oracle SCENARIOS=10000
 //
@@ -8,7 +8,7 @@
 //
 //	go test ./workloads -run TestScenarios -kinds DaemonSet
 //
-// A scenario in which they differ is made smaller until nothing can be left out. Names that are made
-// of hashes are those of ours in both: the client of theirs translates them, so that generated
-// names, uids and the orders that depend on them are the same.
+// The test shrinks a scenario in which they differ until nothing can be left out. Names that are
+// made of hashes are ours in both: the client of the Kubernetes controllers translates them, so
+// that generated names, uids and the orders that depend on them are the same.
 package workloads

@@ -18,10 +18,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// A history is what changed from tick to tick.
+// A history is the changes from tick to tick.
 type history struct {
 	feeds     []*memory.Feed
-	pods      map[string]*unstructured.Unstructured // those with generated names, by name
+	pods      map[string]*unstructured.Unstructured // objects with generated names, by name
 	changed   map[string]string                     // since the last tick
 	states    map[string]string
 	unsettled map[time.Duration]bool                // ticks that do not count
@@ -46,7 +46,7 @@ func newHistory(w *world) *history {
 	return h
 }
 
-// take takes in what has changed, and reports whether anything has.
+// take records the changes, and reports whether there was one.
 func (h *history) take() (changed bool) {
 	for _, feed := range h.feeds {
 		for e, ok := feed.Next(); ok; e, ok = feed.Next() {
@@ -103,7 +103,8 @@ func (h *history) noteHash(t watch.EventType, obj *unstructured.Unstructured) {
 	}
 }
 
-// state returns what is compared of an object: all but versions and times of managed fields.
+// state returns the compared part of an object: everything except versions and times of managed
+// fields.
 func state(t watch.EventType, obj *unstructured.Unstructured) string {
 	if t == watch.Deleted {
 		return ""
@@ -125,8 +126,8 @@ func isGenerated(obj *unstructured.Unstructured) bool {
 	return obj.GetKind() == "Pod" && obj.GetGenerateName() != "" && len(obj.GetName()) == len(obj.GetGenerateName())+5
 }
 
-// crowds are the Pods with generated names, by their prefix, without what tells Pods apart that are
-// in the same state: which of them is deleted is random in Kubernetes.
+// crowds are the Pods with generated names, by their prefix, without the fields that distinguish
+// Pods in the same state: Kubernetes deletes a random one of them.
 func (h *history) crowds() map[string]string {
 	all := map[string][]string{}
 	for _, pod := range h.pods {
@@ -144,8 +145,8 @@ func (h *history) crowds() map[string]string {
 // generated is the end of a generated name.
 var generated = regexp.MustCompile(`-[a-z0-9]{5}\b`)
 
-// summary has Events by all but their own names and the generated names in their messages, whose
-// order is that of goroutines.
+// summary identifies Events by everything except their own names and the generated names in their
+// messages, whose order depends on goroutines.
 func (h *history) summary() map[string]string {
 	counts, combined := map[string][]string{}, map[string]bool{}
 	for _, e := range h.events {

@@ -40,7 +40,7 @@ func TestScenarios(t *testing.T) {
 	t.Logf("%d scenarios, %d differ, %d undecided", *scenarios, different, chance)
 }
 
-// minimal leaves out what can be left out of a scenario in which the controllers differ.
+// minimal shrinks a scenario in which the controllers differ as far as possible.
 func minimal(t *testing.T, s scenario, found string) (scenario, string) {
 	for _, smaller := range s.shrink() {
 		if found := differ(t, smaller); found != "" {
@@ -50,10 +50,10 @@ func minimal(t *testing.T, s scenario, found string) (scenario, string) {
 	return s, found
 }
 
-// differ plays a scenario with both and returns the first difference, "" if there is none. What
-// depends on the order of goroutines or of maps is decided otherwise in another play of theirs: where
-// these differ from each other, Kubernetes leaves it to chance. Then ours has to be as one of them.
-// If it is not, and is as one of them until they differ, the scenario is undecided.
+// differ plays a scenario with both and returns the first difference, or "". Another play of
+// Kubernetes can differ where the order of goroutines or of maps decides: there Kubernetes leaves
+// the result to chance. Our play then has to equal one of these plays. If it equals one of them
+// only until these plays differ, the scenario is undecided.
 func differ(t *testing.T, s scenario) string {
 	ours := playOurs(t, s)
 	var first *history
@@ -95,7 +95,8 @@ func (d deviation) String() string {
 	return fmt.Sprintf("at %.2f s (- theirs, + ours)\n%s", d.at.Seconds(), d.text)
 }
 
-// difference describes the first tick at which two histories differ, of those that count in both.
+// difference describes the first tick at which two histories differ, among the ticks that count in
+// both.
 func difference(theirs, ours *history, until time.Duration) (d deviation) {
 	states := [2]map[string]string{{}, {}}
 	rest := [2][]line{theirs.lines, ours.lines}

@@ -15,8 +15,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// playOurs plays a scenario with our controllers. Only what the Job controller gathers takes time,
-// as in kube-controller-manager.
+// playOurs plays a scenario with our controllers. Only the collection of changes in the Job
+// controller takes time, as in kube-controller-manager.
 func playOurs(t *testing.T, s scenario) *history {
 	return play(t, s, func(w *world, all *sync.WaitGroup) {
 		o := reconcile.PlayOptions{Options: reconcile.Options{Events: true, Timing: &reconcile.Timing{

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A scenario is an object named a and what happens to it and its Pods.
+// A scenario is an object named a and the changes of it and its Pods.
 type scenario struct {
 	kind     string
 	settings []setting // of the object from the start
@@ -32,7 +32,7 @@ type setting struct {
 	value string // YAML
 }
 
-// A step is what happens at a second.
+// A step is a change at a second.
 type step struct {
 	at int
 	do string // a verb of [world.do]
@@ -82,7 +82,7 @@ var kindsByName = map[string]schema.GroupVersionKind{
 //go:embed testdata/objects.yaml
 var objects []byte
 
-// object returns the object of the scenario as it is created.
+// object returns the object of the scenario at its creation.
 func (s scenario) object() *unstructured.Unstructured {
 	u := base(s.kind)
 	for _, v := range s.settings {
@@ -110,7 +110,7 @@ func base(kind string) *unstructured.Unstructured {
 	panic(kind)
 }
 
-// validJob makes the spec of a Job one that an API server takes: some fields need others.
+// validJob completes the spec of a Job so that an API server accepts it: some fields need others.
 func validJob(spec map[string]any) map[string]any {
 	policy, _, _ := unstructured.NestedString(spec, "template", "spec", "restartPolicy")
 	if perIndex := spec["completionMode"] == "Indexed" && spec["backoffLimitPerIndex"] != nil; policy == "OnFailure" || !perIndex && strings.Contains(fmt.Sprint(spec["podFailurePolicy"]), "FailIndex") {
@@ -151,7 +151,7 @@ func (v setting) apply(obj map[string]any) {
 	}
 }
 
-// fields are the names of a path. A name with a slash has it as ~.
+// fields are the names of a path. A slash in a name is written as ~.
 func (v setting) fields() []string {
 	names := strings.Split(v.path, "/")
 	for i := range names {
@@ -176,7 +176,7 @@ func whole(v any) any {
 	return v
 }
 
-// do carries out a step. One that finds nothing does nothing.
+// do carries out a step. A step whose object is missing does nothing.
 func (w *world) do(s step) {
 	kind := kindsByName[w.s.kind]
 	name := types.NamespacedName{Namespace: "default", Name: "a"}
@@ -246,7 +246,7 @@ func anonymous(pod *unstructured.Unstructured) string {
 	return state(watch.Modified, u)
 }
 
-// doPod does something to the n-th Pod, by its state, of those that are there.
+// doPod does something to the n-th existing Pod, by its state.
 func (w *world) doPod(s step) {
 	list, err := w.cluster.List(w.ctx, podKind, "default", metav1.ListOptions{})
 	require.NoError(w.t, err)

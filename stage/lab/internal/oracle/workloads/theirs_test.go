@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// playTheirs plays a scenario with the controllers of kube-controller-manager, whose hashes are
-// translated into those of ours.
+// playTheirs plays a scenario with the controllers of kube-controller-manager. It translates their
+// hashes into ours.
 func playTheirs(t *testing.T, s scenario, hashes map[string][]string) *history {
 	return play(t, s, func(w *world, all *sync.WaitGroup) {
 		tr := &translation{ours: hashes, to: map[string]string{}, count: map[string]int{}}
@@ -102,7 +102,7 @@ type translation struct {
 	count map[string]int
 }
 
-// request translates what is sent. The hash of an object that is new is one that ours has at that
+// request translates a request. The hash of a new object becomes the hash that ours has at that
 // place.
 func (tr *translation) request(body []byte) []byte {
 	tr.mutex.Lock()

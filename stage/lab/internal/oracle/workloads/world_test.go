@@ -34,7 +34,7 @@ var stages []byte
 const (
 	tick      = 500 * time.Millisecond
 	offset    = 450 * time.Millisecond // of the ticks
-	quiet     = 40 * time.Millisecond  // after a tick, in which nothing may change for it to count
+	quiet     = 40 * time.Millisecond  // after a tick; a change counts if nothing else changes within this time
 	stepAt    = 100 * time.Millisecond // of the first step of a scenario in its second
 	collectBy = time.Millisecond       // how long the garbage collector takes for an object
 	stepBy    = 3 * time.Millisecond   // how much later the next one is, so that no step is just when another one has been gathered
@@ -62,7 +62,7 @@ type world struct {
 	s       scenario
 	start   time.Time
 	history *history
-	quota   atomic.Int64   // how many Pods there may be, none if negative
+	quota   atomic.Int64   // the limit of the number of Pods; negative: no limit
 	daemons map[string]int // how many Pods of DaemonSets were created for a Node
 }
 
@@ -91,7 +91,7 @@ func play(t *testing.T, s scenario, run func(*world, *sync.WaitGroup)) (h *histo
 	return h
 }
 
-// collect has the garbage collector look at one object after another when something has happened.
+// collect makes the garbage collector look at one object after another after a change.
 func (w *world) collect(all *sync.WaitGroup) {
 	changed := make(chan struct{}, 1)
 	for _, kind := range []schema.GroupVersionKind{deploymentKind, replicaSetKind, statefulKind, daemonKind, jobKind, cronJobKind, podKind, revisionKind, claimKind} {
@@ -123,7 +123,7 @@ func (w *world) collectAfter(changed <-chan struct{}) {
 	}
 }
 
-// play carries out the steps of the scenario and takes in what changes.
+// play carries out the steps of the scenario and records the changes.
 func (w *world) play() {
 	done := 0
 	for at := stepAt; at < w.s.length(); {
@@ -146,7 +146,7 @@ func (w *world) play() {
 	}
 }
 
-// time is when a step is carried out, never if there is none.
+// time returns when a step is carried out, or never without a time.
 func (s scenario) time(step int) time.Duration {
 	if step >= len(s.steps) {
 		return math.MaxInt64
@@ -185,7 +185,7 @@ func (w *world) create(ctx context.Context, obj *unstructured.Unstructured, o me
 		selectByUID(obj, string(dry.GetUID()))
 	}
 	created, err := w.cluster.Create(ctx, obj, o)
-	if obj.GetKind() == "Event" && apierrors.IsAlreadyExists(err) { // its name is the time, and in a bubble time stands still
+	if obj.GetKind() == "Event" && apierrors.IsAlreadyExists(err) { // its name is the time, and in a bubble time stops
 		obj.SetName(obj.GetName() + "0")
 		return w.create(ctx, obj, o)
 	}
@@ -255,13 +255,13 @@ func defaulted(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	return u
 }
 
-// nodeOf is where a Pod runs: where its affinity says, as a DaemonSet has it, or on one of three
-// Nodes, by its uid.
+// nodeOf is the Node of a Pod: the Node of its affinity, as for a DaemonSet, or one of three Nodes,
+// by its uid.
 func nodeOf(pod map[string]any) string {
 	return cmp.Or(requiredNode(pod), []string{"n1", "n2", "n3"}[number(pod)%3])
 }
 
-// requiredNode is the Node that the affinity of a Pod says, "" if it says none.
+// requiredNode is the Node in the affinity of a Pod, or "".
 func requiredNode(pod map[string]any) string {
 	terms, _, _ := unstructured.NestedSlice(pod, "spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
 	for _, term := range terms {
@@ -274,8 +274,8 @@ func requiredNode(pod map[string]any) string {
 	return ""
 }
 
-// restarts is how often the container of a Pod was started again: what an annotation says, a few
-// times where that makes a Job fail, or else a number that tells the Pod from others.
+// restarts is how often the container of a Pod was restarted. It is the number in an annotation, or
+// a few where this makes a Job fail, or else a number that distinguishes the Pod from others.
 func restarts(pod map[string]any) int {
 	policy, _, _ := unstructured.NestedString(pod, "spec", "restartPolicy")
 	switch text := annotation(pod, "play/restarts"); {
@@ -291,7 +291,7 @@ func restarts(pod map[string]any) int {
 	return number(pod)
 }
 
-// number is one that no other Pod has, as good as always.
+// number is a number that almost certainly no other Pod has.
 func number(pod map[string]any) int {
 	uid, _, _ := unstructured.NestedString(pod, "metadata", "uid")
 	h := fnv.New32a()
@@ -313,7 +313,7 @@ func annotation(pod map[string]any, name string) string {
 	return text
 }
 
-// exitCode is that of an annotation, of which one of an index counts more.
+// exitCode returns the exit code in an annotation. An annotation for one index comes first.
 func exitCode(pod map[string]any) int {
 	code := cmp.Or(annotation(pod, "play/code-"+annotation(pod, "batch.kubernetes.io/job-completion-index")), annotation(pod, "play/code"))
 	if code == "" || code == "0" {
