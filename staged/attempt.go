@@ -120,7 +120,7 @@ func (d *decider) annotated(rec *v1alpha1.StageStatus, gate, ticket string) (who
 	case value == "" && !rec.Awaiting.Clear && rec.Awaiting.Since != d.meta.ResourceVersion:
 		rec.Awaiting = &v1alpha1.Awaiting{Gate: gate, Ticket: ticket, Since: rec.Awaiting.Since, Clear: true}
 	}
-	if value == "" && !rec.Awaiting.Clear && d.policy.requires(rec.Name) == fleet.EvidenceNone {
+	if value == "" && !rec.Awaiting.Clear && d.meta.ResourceVersion != "" && d.policy.requires(rec.Name) == fleet.EvidenceNone {
 		d.recheckAt(d.now.Add(time.Second)) // to see that the annotation is absent
 	}
 	switch {

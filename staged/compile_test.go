@@ -277,3 +277,16 @@ func TestDocumentsCompile(t *testing.T) {
 		require.Equal(t, ok, err == nil, "%s: %v", file, err)
 	}
 }
+
+// A fault of an expression says what to write instead, where the source shows that.
+func TestFaultsOfExpressionsHaveHints(t *testing.T) {
+	for source, want := range map[string]string{
+		"results[0].x == 1":            "undeclared reference to 'results'; want obj.results, num(column) or cell(collector, column)",
+		"0.9 * size(destinations) > 1": "want double(…) around the integer",
+		"since > 10m":                  "want duration('10m')",
+		"'x' == size(destinations)":    "no matching overload",
+	} {
+		_, err := staged.CompileCondition(source)
+		require.ErrorContains(t, err, want, source)
+	}
+}

@@ -66,6 +66,7 @@ func compileExpression(source string, choose func(environments) *eval.Compiler) 
 // expressionErrors returns the faults that err joins, with their positions in the source.
 func expressionErrors(source string, err error) (faults Errors) {
 	for _, e := range position.All(err) {
+		e = hinted(source, e)
 		fault := &Error{Err: e.Err}
 		if e.Offset >= 0 && e.Offset <= len(source) {
 			before := source[:e.Offset]

@@ -378,3 +378,25 @@ func TestSkipIfEmpty(t *testing.T) {
 		require.Equal(t, v1alpha1.Skipped, w.phase("prod"))
 	}
 }
+
+// Time in which nobody decided counts for at most the gap: no soak ends by it, and no deadline.
+func TestTimeInWhichNobodyLooksDoesNotCount(t *testing.T) {
+	w := newWorld(t, twoStages("    soak: 10m\n"))
+	w.available["dev1"] = 1
+	w.settle()
+	w.sleep(time.Hour)
+	w.settle()
+	require.Equal(t, "dev", w.status.ActiveStage)
+	w.pass(10 * time.Minute)
+	w.settle()
+	require.Equal(t, "prod", w.status.ActiveStage)
+
+	w = newWorld(t, twoStages("    progressDeadlineSeconds: 90\n"))
+	w.settle()
+	w.sleep(time.Hour)
+	w.settle()
+	require.Equal(t, v1alpha1.Progressing, w.phase("dev"))
+	w.pass(2 * time.Minute)
+	w.settle()
+	require.Equal(t, v1alpha1.Failed, w.phase("dev"))
+}

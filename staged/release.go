@@ -66,6 +66,9 @@ func (d *decider) coverage(wanted []wave) (covered map[string]bool, safe bool) {
 			has += len(p.Has)
 		}
 		for _, c := range p.Has {
+			if d.seen.Can.Content && d.ledger[c].Applied == "" && w.stage == active {
+				return nil, false // it was told, and not observed to have it
+			}
 			covered[c] = true
 		}
 	}

@@ -99,7 +99,7 @@ func (c *compiler) expression(path, source string, env *eval.Compiler) *eval.Pro
 	}
 	p, err := env.Bool(source)
 	for _, e := range position.Below(path, err) {
-		c.add(e)
+		c.add(hinted(source, e))
 	}
 	return p
 }

@@ -34,6 +34,11 @@ func (in *Input) checkTimes(faults *Errors) {
 		faults.duration(field, in.Approvals[key])
 	}
 	faults.duration("Input.Longest", in.Longest)
+	for i, c := range in.Script.Changes {
+		if c.After.Duration > in.Longest {
+			faults.addf(fmt.Sprintf("Input.Script.Changes[%d].After", i), "it is %s, after the end of the rehearsal: Input.Longest is %s", c.After.Duration, in.Longest)
+		}
+	}
 }
 
 func (in *Input) checkCollectors(faults *Errors) (names []string) {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
@@ -180,6 +181,7 @@ func (r *run) approve() {
 
 // observe shows the rollout what has changed on the hub.
 func (r *run) observe() {
+	r.object.ResourceVersion = strconv.Itoa(r.version)
 	r.rollout.Update(r.policy, r.object.ObjectMeta)
 	r.rollout.ObserveClusters(r.hub.labels)
 	if w := r.content(); w != nil {

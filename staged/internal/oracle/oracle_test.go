@@ -206,11 +206,11 @@ func (s *sim) onStatus(before, after v1alpha1.Status, d bindingpolicy.Decision, 
 				}
 			}
 		}
-		s.enteredReal[after.ActiveStage] = s.now
+		s.enteredReal[after.ActiveStage] = pl.at // by what was seen then
 	} else if before.ActiveStage == after.ActiveStage {
 		for i, rec := range after.Stages {
 			if rec.Name == after.ActiveStage && i < len(before.Stages) && before.Stages[i].Name == rec.Name && before.Stages[i].EnteredAt != nil && rec.EnteredAt != nil && before.Stages[i].Phase != rec.Phase && before.Stages[i].Phase == v1alpha1.Pending {
-				s.enteredReal[rec.Name] = s.now
+				s.enteredReal[rec.Name] = pl.at
 			}
 		}
 	}
@@ -226,6 +226,9 @@ func (s *sim) onStatus(before, after v1alpha1.Status, d bindingpolicy.Decision, 
 		if c.Type == "Succeeded" && c.Status == "True" {
 			isDone = true
 		}
+	}
+	if before.Wanted != after.Wanted {
+		s.everDone = false // another revision was seen
 	}
 	if s.everDone && !isDone {
 		s.broken("P6: a finished rollout is not finished any more: %s", d.Message)
