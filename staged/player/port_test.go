@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,8 +53,9 @@ type fleet struct {
 	old      bool // it can place an old revision
 
 	collectors map[string]*kubestellar.Collector
-	errors     []any // of the Bindings
-	mayLose    bool  // clusters may lose the workload
+	errors     []any                                        // of the Bindings
+	mayLose    bool                                         // clusters may lose the workload
+	known      atomic.Pointer[map[string]map[string]string] // clusters, for the Player
 }
 
 // A port is one adapter under test.
@@ -93,9 +95,11 @@ func newFleet(t *testing.T, p port, policy string) *fleet {
 			{GroupVersionKind: manifestwork.Kind, Status: true},
 			{GroupVersionKind: application.Kind},
 		}})}
+	first := f.clusters
+	f.known.Store(&first)
 	f.hub.TrackFields()
 	require.NoError(t, f.hub.Load(t.Context(), []byte(v1alpha1.CRD()+"\n---\n"+policy)))
-	f.options = player.Options{Clusters: func() map[string]map[string]string { return f.clusters }, Snapshots: player.NewStore(f.hub),
+	f.options = player.Options{Clusters: func() map[string]map[string]string { return *f.known.Load() }, Snapshots: player.NewStore(f.hub),
 		Workload: []player.WorkloadKind{{GroupVersionKind: deploymentKind}}}
 	f.options.Trace = func(e player.TraceEvent) {
 		if e.Err != nil && !apierrors.IsConflict(e.Err) {

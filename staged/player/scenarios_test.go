@@ -198,6 +198,8 @@ func TestAClusterJoinsASkippedStage(t *testing.T) {
 			require.True(t, f.holds("Succeeded"), f.message())
 			require.NotEmpty(t, f.record("canary").FulfilledWith)
 			next := map[string]map[string]string{"can1": {"env": "canary", "name": "can1"}, "prod1": f.clusters["prod1"], "prod2": f.clusters["prod2"]}
+			f.known.Store(&next)
+			synctest.Wait()
 			f.clusters = next
 			f.run(60)
 			require.Equal(t, "1", f.have["can1"], f.message())
