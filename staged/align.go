@@ -31,16 +31,22 @@ func (d *decider) align() {
 	d.noteRevision()
 	d.noteClusters()
 	d.retries()
-	for j := range s.Stages {
-		if rec := &s.Stages[j]; rec.Phase == v1alpha1.Skipped && rec.FulfilledWith == "" {
-			rec.FulfilledWith = s.Wanted // the revision was not known when the stage was skipped
-		}
-	}
+	d.nameSkipped()
 	for j := d.active() + 1; j < len(s.Stages); j++ {
 		switch rec := &s.Stages[j]; {
 		case rec.Phase == v1alpha1.Failed && rec.CompletedAt == nil: // it stays so
 		case rec.Phase == v1alpha1.Succeeded, rec.Phase == v1alpha1.Failed, rec.Phase == v1alpha1.Progressing, rec.Phase == v1alpha1.Soaking:
 			suspend(rec) // it was moved behind the active stage: it has to be passed again
+		}
+	}
+}
+
+// nameSkipped names the revision that skipped stages were passed with, where it was not known when they
+// were skipped.
+func (d *decider) nameSkipped() {
+	for j := range d.Status.Stages {
+		if rec := &d.Status.Stages[j]; rec.Phase == v1alpha1.Skipped && rec.FulfilledWith == "" {
+			rec.FulfilledWith = d.Status.Wanted
 		}
 	}
 }

@@ -154,6 +154,7 @@ func (d *decider) run() {
 			break
 		}
 	}
+	d.nameSkipped()
 	d.noteConflicts()
 	d.listPlacements()
 	d.writeLedger()

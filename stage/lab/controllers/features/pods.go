@@ -17,7 +17,7 @@ func podKinds() []Kind {
 		modelled("names of a Pod in EndpointSlices", "TestEndpointsListThePodsOfAService", "spec.hostname", "spec.subdomain"),
 		containers("spec.containers[]"), containers("spec.initContainers[]"),
 		onNodes("how containers run", "spec.containers[].restartPolicy", "spec.initContainers[].env"),
-		also("the Job controller, which adds the index of an indexed Job", "TestRecordings", onNodes("how containers run", "spec.containers[].env")),
+		also("the Job controller, which adds the index of an indexed Job", "TestJobs", onNodes("how containers run", "spec.containers[].env")),
 		modelled("sidecars", "TestCases", "spec.initContainers[].restartPolicy"),
 		modelled("a Node scores higher if it has the images", "TestSameDecisions", "spec.volumes[].image"),
 		also("the scheduler, which leaves such a Pod waiting", "TestResourceClaimsAreReported", reported("dynamic resource allocation", "spec.resourceClaims")),

@@ -10,9 +10,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/scheduling"
 )
 
-// gangs is a scheduler for gangs. A label of a Pod names its gang. The Pods of a gang are bound
-// only if all of them fit at once and stay, together with running Pods, within the CPU quota of
-// their namespace. Gangs of higher priority preempt whole gangs of lower priority.
+// gangs is a scheduler for gangs. A label of a Pod names its gang. A gang is bound only if all its Pods fit
+// at once, within the CPU quota of their namespace. Gangs of higher priority preempt whole other gangs.
 type gangs struct {
 	size  int
 	quota resources.Amounts

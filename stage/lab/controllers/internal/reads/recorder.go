@@ -61,7 +61,7 @@ func (r *recorder) of(k features.Kind) map[string]string {
 // The recorder knows the maps of the first allOf objects of each kind, and then those of one in
 // oneOf, because this takes most of the time. It always knows reads with a path from the root.
 const (
-	allOf = 2_000
+	allOf = 10_000
 	oneOf = 20
 )
 
