@@ -60,10 +60,11 @@ const (
 
 // An Event is one observation.
 type Event struct {
-	Type   EventType
-	Object *unstructured.Unstructured // of Updated and Deleted: the last known state
-	InList bool                       // of Updated: the object was listed, not watched
-	Err    error                      // of ListFailed and WatchFailed
+	Type    EventType
+	Object  *unstructured.Unstructured // of Updated and Deleted: the last known state
+	InList  bool                       // of Updated: the object was listed, not watched
+	Version string                     // of Listed: the version of the list
+	Err     error                      // of ListFailed and WatchFailed
 }
 
 // Errors of a transport that breaks its contract.
@@ -146,7 +147,7 @@ func (r *reflector) list(ctx context.Context) error {
 		switch next := page.GetContinue(); next {
 		case "":
 			r.version, r.allAtOnce = page.GetResourceVersion(), false
-			r.handle(Event{Type: Listed})
+			r.handle(Event{Type: Listed, Version: r.version})
 			return nil
 		case o.Continue:
 			return errNoEnd

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,6 +22,10 @@ type Objects struct {
 // Add handles an event and returns the events that follow from it. The objects of a list are
 // returned when the list is complete, after the deletions since the last list. An object of the
 // same name with another uid is another object. The result is valid until the next call.
+//
+// An event that is older than what is known changes nothing: a list of a server that lags behind
+// can lack an object that was created later, or have an old state of it. Versions that are no
+// numbers have no order.
 func (o *Objects) Add(e Event) []Event {
 	o.out = o.out[:0]
 	switch {
@@ -33,7 +38,9 @@ func (o *Objects) Add(e Event) []Event {
 		o.list = append(o.list, e.Object)
 		return nil
 	case e.Type == Listed:
-		return append(o.compare(), e)
+		return append(o.compare(e.Version), e)
+	case isOlder(e.Object, o.known[nameOf(e.Object)]):
+		return nil
 	case e.Type == Updated:
 		o.put(e.Object)
 	case e.Type == Deleted:
@@ -46,20 +53,27 @@ func (o *Objects) Add(e Event) []Event {
 // Clear forgets all objects, and returns their deletions.
 func (o *Objects) Clear() []Event {
 	o.list = nil
-	return o.compare()
+	return o.compare("")
 }
 
 // All yields the objects, in no order.
 func (o *Objects) All() iter.Seq[*unstructured.Unstructured] { return maps.Values(o.known) }
 
-// compare replaces the known objects by the objects of the list, and returns the difference.
-func (o *Objects) compare() (events []Event) {
+// compare replaces the known objects by the objects of a list of a version, and returns the
+// difference. It keeps what is newer than the list.
+func (o *Objects) compare(version string) (events []Event) {
 	found := make(map[types.NamespacedName]*unstructured.Unstructured, len(o.list))
-	for _, obj := range o.list {
-		found[NameOf(obj)] = obj
+	for i, obj := range o.list {
+		if old := o.known[NameOf(obj)]; isOlder(obj, old) {
+			o.list[i] = old
+		}
+		found[NameOf(obj)] = o.list[i]
 	}
 	for name, old := range o.known {
-		if now := found[name]; now == nil || now.GetUID() != old.GetUID() {
+		switch now := found[name]; {
+		case now == nil && isBefore(version, old.GetResourceVersion()):
+			found[name] = old
+		case now == nil || now.GetUID() != old.GetUID():
 			events = append(events, Event{Type: Deleted, Object: old})
 		}
 	}
@@ -85,6 +99,26 @@ func (o *Objects) put(obj *unstructured.Unstructured) {
 // NameOf returns the namespace and name of an object.
 func NameOf(obj *unstructured.Unstructured) types.NamespacedName {
 	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+}
+
+// nameOf is NameOf, or the zero value for no object.
+func nameOf(obj *unstructured.Unstructured) types.NamespacedName {
+	if obj == nil {
+		return types.NamespacedName{}
+	}
+	return NameOf(obj)
+}
+
+// isOlder reports whether a state of an object comes before the known one.
+func isOlder(obj, known *unstructured.Unstructured) bool {
+	return obj != nil && known != nil && isBefore(obj.GetResourceVersion(), known.GetResourceVersion())
+}
+
+// isBefore compares versions, which have an order if they are numbers.
+func isBefore(version, other string) bool {
+	v, err := strconv.ParseUint(version, 10, 64)
+	w, otherErr := strconv.ParseUint(other, 10, 64)
+	return err == nil && otherErr == nil && v < w
 }
 
 func byName(a, b types.NamespacedName) int {
