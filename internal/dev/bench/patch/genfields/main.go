@@ -38,12 +38,15 @@ type names struct{ top, spec, status map[string]bool }
 func collect(kinds map[schema.GroupVersionKind]reflect.Type) map[schema.GroupKind]names {
 	found := map[schema.GroupKind]names{}
 	for gvk, t := range kinds {
+		top := fields(t)
+		if top["spec"] == nil && top["status"] == nil {
+			continue // such as ConfigMap: stages seldom play it, and lint's rules are about spec and status
+		}
 		n, ok := found[gvk.GroupKind()]
 		if !ok {
 			n = names{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 			found[gvk.GroupKind()] = n
 		}
-		top := fields(t)
 		add(n.top, top)
 		add(n.spec, fields(top["spec"]))
 		add(n.status, fields(top["status"]))
