@@ -23,9 +23,8 @@ type Objects struct {
 // returned when the list is complete, after the deletions since the last list. An object of the
 // same name with another uid is another object. The result is valid until the next call.
 //
-// An event that is older than what is known changes nothing: a list of a server that lags behind
-// can lack an object that was created later, or have an old state of it. Versions that are no
-// numbers have no order.
+// A state of an object that is older than the known one changes nothing. Versions that are no numbers
+// have no order.
 func (o *Objects) Add(e Event) []Event {
 	o.out = o.out[:0]
 	switch {
@@ -38,7 +37,12 @@ func (o *Objects) Add(e Event) []Event {
 		o.list = append(o.list, e.Object)
 		return nil
 	case e.Type == Listed:
-		return append(o.compare(e.Version), e)
+		return append(o.compare(), e)
+	case e.Type == Rewound:
+		list := o.list
+		o.out = append(o.out, o.Clear()...)
+		o.list = list
+		return o.out
 	case isOlder(e.Object, o.known[nameOf(e.Object)]):
 		return nil
 	case e.Type == Updated:
@@ -53,27 +57,20 @@ func (o *Objects) Add(e Event) []Event {
 // Clear forgets all objects, and returns their deletions.
 func (o *Objects) Clear() []Event {
 	o.list = nil
-	return o.compare("")
+	return o.compare()
 }
 
 // All yields the objects, in no order.
 func (o *Objects) All() iter.Seq[*unstructured.Unstructured] { return maps.Values(o.known) }
 
-// compare replaces the known objects by the objects of a list of a version, and returns the
-// difference. It keeps what is newer than the list.
-func (o *Objects) compare(version string) (events []Event) {
+// compare replaces the known objects by the objects of the list, and returns the difference.
+func (o *Objects) compare() (events []Event) {
 	found := make(map[types.NamespacedName]*unstructured.Unstructured, len(o.list))
-	for i, obj := range o.list {
-		if old := o.known[NameOf(obj)]; isOlder(obj, old) {
-			o.list[i] = old
-		}
-		found[NameOf(obj)] = o.list[i]
+	for _, obj := range o.list {
+		found[NameOf(obj)] = obj
 	}
 	for name, old := range o.known {
-		switch now := found[name]; {
-		case now == nil && isBefore(version, old.GetResourceVersion()):
-			found[name] = old
-		case now == nil || now.GetUID() != old.GetUID():
+		if now := found[name]; now == nil || now.GetUID() != old.GetUID() {
 			events = append(events, Event{Type: Deleted, Object: old})
 		}
 	}

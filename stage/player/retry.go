@@ -19,7 +19,8 @@ func (w *worker) onError(ctx context.Context, o *objectState, err error) {
 		w.retryAfterConflict(ctx, o, err)
 	case transient(err):
 		w.retryLater(o, err)
-	case apierrors.IsNotFound(err) && w.acknowledgeRelease(o):
+	case apierrors.IsNotFound(err) && o.inFlight.patches():
+		w.retryAfterConflict(ctx, o, err)
 	default:
 		w.giveUp(o, err)
 	}
@@ -52,9 +53,18 @@ func (w *worker) giveUp(o *objectState, err error) {
 	}
 	w.failed(p.transition, p.index, e, err)
 	o.inFlight = nil
-	if version(o.obj) > o.observedVersion {
+	if version(o.obj) > o.observedVersion && !o.gone {
 		w.observe(o)
 	}
+}
+
+// patches reports whether the next effect is a patch of the object.
+func (p *inFlight) patches() bool {
+	if p.done() {
+		return false
+	}
+	_, ok := p.plan[p.index].(stage.Patch)
+	return ok
 }
 
 // retryAfterConflict continues with the present state of the object. A conflict means that the
@@ -70,6 +80,7 @@ func (w *worker) retryAfterConflict(ctx context.Context, o *objectState, conflic
 	case ctx.Err() != nil:
 		return
 	case apierrors.IsNotFound(err):
+		o.gone = true
 		if !w.acknowledgeRelease(o) {
 			w.giveUp(o, errors.Join(conflict, err))
 		}
@@ -78,6 +89,10 @@ func (w *worker) retryAfterConflict(ctx context.Context, o *objectState, conflic
 		w.onError(ctx, o, err)
 		return
 	case obj.GetUID() != p.transition.UID:
+		o.obj, o.observedVersion, o.gone = obj, 0, false
+		w.giveUp(o, conflict)
+		return
+	case apierrors.IsNotFound(conflict): // not the object but, for example, its subresource
 		w.giveUp(o, conflict)
 		return
 	}
