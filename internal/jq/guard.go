@@ -235,10 +235,8 @@ func guardedIndex(t *gojq.Query, x *gojq.Index) *gojq.Query {
 		return &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeIndex, Index: i}}
 	}
 	if isBound(x.Start) && isBound(x.End) {
-		if v, ok := constant(x.Start); ok {
-			if _, isText := v.(string); isText {
-				return nil
-			}
+		if !x.IsSlice && isText(x.Start) {
+			return nil
 		}
 		return parenthesized(pipeline(t, pipeline(charge("__text"), of(x))))
 	}
@@ -270,6 +268,12 @@ func isBound(q *gojq.Query) bool {
 		return true
 	}
 	_, ok := constant(q)
+	return ok
+}
+
+func isText(q *gojq.Query) bool {
+	v, _ := constant(q)
+	_, ok := v.(string)
 	return ok
 }
 

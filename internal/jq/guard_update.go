@@ -60,7 +60,7 @@ func isConstant(q *gojq.Query) bool {
 		case *gojq.Term:
 			constant = constant && slices.Contains(constantTerms, x.Type)
 		case *gojq.Suffix:
-			constant = constant && x.Index != nil && !x.Index.IsSlice
+			constant = constant && x.Index != nil
 		case *gojq.String:
 			constant = constant && x.Queries == nil
 		}
