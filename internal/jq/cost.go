@@ -19,6 +19,7 @@ type cost func(b *budget, x, y any) int
 // guard with two operands, x and y are the operands.
 var costs = map[string]cost{
 	"__shallow":  func(_ *budget, x, y any) int { return shallowSize(x) + shallowSize(y) },
+	"__keys":     func(_ *budget, x, _ any) int { return times(4, shallowSize(x)) },
 	"__deep":     bothDeep,
 	"__sort":     func(b *budget, x, y any) int { return times(8, bothDeep(b, x, y)) },
 	"__keyed":    func(b *budget, x, y any) int { return times(4, shallowSize(x)) + times(8, deepSize(y, b.size)) },
@@ -27,7 +28,7 @@ var costs = map[string]cost{
 	"__divide":   func(b *budget, x, y any) int { return pieces(x, y) + product(b, x, y) },
 	"__split":    func(b *budget, x, y any) int { return pieces(x, y) + product(b, x, y) },
 	"__runes":    func(_ *budget, x, _ any) int { return times(elementSize, shallowSize(x)) },
-	"__wide":     func(b *budget, _, y any) int { return times(1024, bothDeep(b, nil, y)) },
+	"__time":     timed,
 	"__parse":    parsed,
 	"__digits":   digits,
 	"__product":  product,
@@ -88,6 +89,23 @@ func bits(v any) int {
 		return x.BitLen()
 	}
 	return 0
+}
+
+// widest is the largest width that strftime fills.
+const widest = 1024
+
+// timed is the cost of x | strftime(y) and strptime(y), whose errors have the text in them.
+func timed(_ *budget, x, y any) int {
+	format, _ := y.(string)
+	n, width := times(elementSize, textSize(x))+times(32, shallowSize(y)), 0
+	for _, c := range []byte(format) {
+		if c < '0' || c > '9' {
+			n, width = n+width, 0
+			continue
+		}
+		width = min(10*width+int(c-'0'), widest)
+	}
+	return n + width
 }
 
 // digits is the cost of x | tonumber.
@@ -207,9 +225,9 @@ func pieces(x, y any) int {
 
 // found is the cost of x | indices(y), which makes lists of the characters of texts.
 func found(b *budget, x, y any) int {
-	n := product(b, x, y) + times(elementSize, deepSize(x, b.size))
+	n := product(b, x, y) + times(2*elementSize, deepSize(x, b.size))
 	if textSize(x) > 0 || x == "" {
-		n += times(elementSize, textSize(y))
+		n += times(2*elementSize, textSize(y))
 	}
 	return n
 }
@@ -234,7 +252,7 @@ func matched(b *budget, x any, args []any) int {
 	if strings.Contains(flags, "g") && args[2] != true {
 		searches += shallowSize(x) / 4
 	}
-	n := shallowSize(x) + shallowSize(args[1]) + 2*regexRate*regexcost.Parse(pattern)
+	n := shallowSize(x) + times(8, shallowSize(args[1])) + 2*regexRate*regexcost.Parse(pattern)
 	if n > b.size {
 		return n
 	}

@@ -234,7 +234,7 @@ func guardedIndex(t *gojq.Query, x *gojq.Index) *gojq.Query {
 	of := func(i *gojq.Index) *gojq.Query {
 		return &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeIndex, Index: i}}
 	}
-	if isBound(x.Start) && isBound(x.End) {
+	if isConstantIndex(x) {
 		if !x.IsSlice && isText(x.Start) {
 			return nil
 		}
@@ -260,15 +260,6 @@ func guardedIndex(t *gojq.Query, x *gojq.Index) *gojq.Query {
 		out = bind(start, named("$__s"), out)
 	}
 	return out
-}
-
-// isBound reports whether a bound is missing or a constant.
-func isBound(q *gojq.Query) bool {
-	if q == nil {
-		return true
-	}
-	_, ok := constant(q)
-	return ok
 }
 
 func isText(q *gojq.Query) bool {

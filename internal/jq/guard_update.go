@@ -1,10 +1,6 @@
 package jq
 
-import (
-	"slices"
-
-	"github.com/itchyny/gojq"
-)
+import "github.com/itchyny/gojq"
 
 // guardAssign rewrites l = r as
 //
@@ -50,26 +46,48 @@ func guardedModify(l, f *gojq.Query) *gojq.Query {
 	return bind(charge("__begin"), named("$__u"), modify)
 }
 
-// isConstant reports whether a path consists of names and numbers only.
-func isConstant(q *gojq.Query) bool {
-	constant := true
-	walk(q, func(node any) {
-		switch x := node.(type) {
-		case *gojq.Query:
-			constant = constant && x.Term != nil
-		case *gojq.Term:
-			constant = constant && slices.Contains(constantTerms, x.Type)
-		case *gojq.Suffix:
-			constant = constant && x.Index != nil
-		case *gojq.String:
-			constant = constant && x.Queries == nil
+// isConstant reports whether a path consists of names and constants only. Such a path has no input.
+func isConstant(q *gojq.Query) bool { return q.Term != nil && isConstantTerm(q.Term) }
+
+func isConstantTerm(t *gojq.Term) bool {
+	for _, s := range t.SuffixList {
+		if s.Index == nil || !isConstantIndex(s.Index) {
+			return false
 		}
-	})
-	return constant
+	}
+	switch t.Type {
+	case gojq.TermTypeIndex:
+		return isConstantIndex(t.Index)
+	case gojq.TermTypeQuery:
+		return isConstant(t.Query)
+	}
+	return false
 }
 
-var constantTerms = []gojq.TermType{
-	gojq.TermTypeIndex, gojq.TermTypeQuery, gojq.TermTypeString, gojq.TermTypeNumber, gojq.TermTypeUnary,
+func isConstantIndex(x *gojq.Index) bool {
+	if x.Name != "" || x.Str != nil {
+		return !isInterpolated(x.Str)
+	}
+	return isKey(x.Start) && isKey(x.End)
+}
+
+// isKey reports whether a bound or a key is missing, or a text or a number that gojq knows when it
+// compiles.
+func isKey(q *gojq.Query) bool {
+	if q == nil {
+		return true
+	}
+	v, ok := constant(q)
+	_, isBool := v.(bool)
+	isNull := q.Term != nil && q.Term.Type == gojq.TermTypeNull
+	return ok && !isBool && !isNull || q.Term != nil && isNumber(q.Term)
+}
+
+func isNumber(t *gojq.Term) bool {
+	if t.Type == gojq.TermTypeUnary {
+		t = t.Unary.Term
+	}
+	return t.Type == gojq.TermTypeNumber && len(t.SuffixList) == 0
 }
 
 // dot is `.`, and budgetVariable is the budget of a run.

@@ -73,8 +73,9 @@ const (
 // natives hide the functions that gojq defines in Go and that take more than constant time or memory
 // for one step, and functions that read the machine. unlimited has the others.
 var natives = slices.Concat(
-	charged(byInput, "__shallow", "keys/0 reverse/0 ascii_downcase/0 ascii_upcase/0 ltrim/0 rtrim/0 trim/0 length/0 utf8bytelength/0 "+
+	charged(byInput, "__shallow", "reverse/0 ascii_downcase/0 ascii_upcase/0 ltrim/0 rtrim/0 trim/0 length/0 utf8bytelength/0 "+
 		"_captures/0 toboolean/0"),
+	charged(byInput, "__keys", "keys/0"),
 	charged(byInput, "__runes", "explode/0"),
 	charged(byInput, "__deep", "tojson/0 tostring/0 implode/0 add/0 min/0 max/0 flatten/0 error/0 "+
 		"_tohtml/0 _touri/0 _tourid/0 _tocsv/0 _totsv/0 _tosh/0 _tobase64/0 _tobase64d/0"),
@@ -89,7 +90,7 @@ var natives = slices.Concat(
 	charged(byArgument, "__product", "contains/1 inside/1"),
 	charged(byArgument, "__split", "split/1"),
 	charged(byArgument, "__indices", "index/1 rindex/1 indices/1"),
-	charged(byArgument, "__wide", "strftime/1 strptime/1"),
+	charged(byArgument, "__time", "strftime/1 strptime/1"),
 	charged(byArgument, "__join", "join/1"),
 	charged(byArgument, "__keyed", "_min_by/1 _max_by/1 _sort_by/1 _group_by/1 _unique_by/1"),
 	charged(byArguments, "__float", "fmod/2 remainder/2 drem/2"),
