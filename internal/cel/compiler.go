@@ -55,7 +55,7 @@ type Compiler struct {
 // NewCompiler returns a Compiler. The error is about a variable or a Library that cel-go refuses.
 func NewCompiler(o Options) (*Compiler, error) {
 	options := []cel.EnvOption{
-		cel.CustomTypeAdapter(adapter{}), cel.DefaultUTCTimeZone(true), cel.EnableMacroCallTracking(), sortedFunction,
+		cel.CustomTypeAdapter(adapter{}), cel.DefaultUTCTimeZone(true), cel.EnableMacroCallTracking(), sortedFunction, keyFunction,
 	}
 	for name, t := range o.Variables {
 		options = append(options, cel.Variable(name, t))
@@ -115,6 +115,7 @@ func (c *Compiler) Compile(source string, want ...*types.Type) (*Program, error)
 		c.options.Rewrite(parsed.NativeRep())
 	}
 	sortRanges(parsed.NativeRep())
+	wrapKeys(parsed.NativeRep())
 	checked, issues := c.env.Check(parsed)
 	if issues.Err() != nil {
 		return nil, newCompileError("check", source, issues)
