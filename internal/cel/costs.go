@@ -196,6 +196,10 @@ func times(a, b int) int {
 	return a * b
 }
 
+// Work returns the steps that it takes to go through a value and all its parts, up to a number above
+// limit.
+func Work(v any, limit int) int { return work(v, limit) }
+
 // work returns the steps that it takes to go through a value and all its parts. It stops at a
 // number above limit: because of sharing, a small value can look larger than any memory.
 func work(v any, limit int) int {
