@@ -37,9 +37,9 @@ func (s *state) pay(name string, in []reflect.Value) {
 			size += top(v.Interface())
 		}
 		s.spend(1 + size/bytesPerStep)
-		return
+	} else {
+		s.weighValues(in)
 	}
-	s.weighValues(in)
 	if strings.Contains(name, "egex") { // the cost is known after parsing
 		s.spend(float64(regexcost.Parse(in[0].String())) / statesPerStep)
 	}

@@ -173,11 +173,11 @@ func TestWorkGrowsNoFasterThanItsCharge(t *testing.T) {
 		t.Skip("it would measure the race detector")
 	}
 	for _, char := range []string{"a", "é", "日", "\xff"} {
-		for _, n := range []int{20, 2000} {
+		for _, n := range []int{20, 1000} {
 			obj := grown(n, char)
 			for _, name := range slices.Sorted(maps.Keys(operations)) {
 				for _, source := range operations[name] {
-					requireBounded(t, source, obj, 20)
+					requireBounded(t, source, obj, 8)
 				}
 			}
 		}
