@@ -39,7 +39,7 @@ var costs = map[string]cost{
 	"__delete":   deleted,
 	"__each":     each,
 	"__element":  accessed,
-	"__text":     func(_ *budget, x, _ any) int { return textSize(x) },
+	"__text":     func(_ *budget, x, _ any) int { return runesSize(x) },
 	"__float":    func(*budget, any, any) int { return 2 << 10 },
 }
 
@@ -156,11 +156,14 @@ func repeated(s, n any) int {
 	return elementSize + times(len(text)+1, int(max(0, min(f, math.MaxInt32))))
 }
 
-// textSize is the cost of going through the characters of a text; nothing for other values.
+// textSize is the size of a text; 0 for other values.
 func textSize(v any) int {
 	text, _ := v.(string)
 	return len(text)
 }
+
+// runesSize is the cost of finding characters of a text by their number, in up to three passes.
+func runesSize(v any) int { return 4 * textSize(v) }
 
 // each is the cost of .[], which lists all elements first, and sorts the keys of an object.
 func each(_ *budget, x, _ any) int {
@@ -182,7 +185,7 @@ func accessed(b *budget, x, y any) int {
 	case []any:
 		return found(b, x, y)
 	}
-	return textSize(x)
+	return runesSize(x)
 }
 
 // walked is the cost of getpath(y).
