@@ -39,7 +39,6 @@ var costs = map[string]costFunc{
 	"semver":        func(in []reflect.Value) float64 { return bytes(8 * length(in[0])) },
 	"toDate":        parseCost, "mustToDate": parseCost,
 	"dateModify": parseCost, "date_modify": parseCost, "mustDateModify": parseCost, "must_date_modify": parseCost,
-	"int": parseCost, "int64": parseCost, "float64": parseCost, "atoi": parseCost, "add1": parseCost, "toDecimal": parseCost,
 	"dateInZone": zoneCost, "date_in_zone": zoneCost, "htmlDateInZone": zoneCost,
 	"add1f": decimalCost, "addf": decimalCost, "subf": decimalCost, "divf": decimalCost, "mulf": decimalCost,
 
@@ -50,6 +49,14 @@ var costs = map[string]costFunc{
 	"regexReplaceAll": rewriteCost, "mustRegexReplaceAll": rewriteCost,
 	"regexReplaceAllLiteral": rewriteCost, "mustRegexReplaceAllLiteral": rewriteCost,
 }
+
+// numberRate is how much more a value takes where a number is wanted: it is in the error, as Go
+// prints it.
+const numberRate = 16
+
+// takesNumbers are the functions that convert their arguments to numbers.
+var takesNumbers = names(`add1 add sub div mod mul add1f addf subf divf mulf biggest max min maxf minf ceil floor round int int64
+	float64 toDecimal atoi`)
 
 func bytes(n float64) float64 { return max(n, 0) / bytesPerStep }
 

@@ -38,7 +38,11 @@ func (s *state) pay(name string, in []reflect.Value) {
 		}
 		s.spend(1 + size/bytesPerStep)
 	} else {
+		before := s.left
 		s.weighValues(in)
+		if takesNumbers[name] {
+			s.spend(numberRate * max(0, before-s.left-2*float64(len(in)))) // short numbers cost nothing more
+		}
 	}
 	if strings.Contains(name, "egex") { // the cost is known after parsing
 		s.spend(float64(regexcost.Parse(in[0].String())) / statesPerStep)

@@ -21,6 +21,7 @@ var costs = map[string]cost{
 	"__shallow":  func(_ *budget, x, y any) int { return shallowSize(x) + shallowSize(y) },
 	"__keys":     func(_ *budget, x, _ any) int { return times(4, shallowSize(x)) },
 	"__deep":     bothDeep,
+	"__print":    func(b *budget, x, y any) int { return times(4, bothDeep(b, x, y)) },
 	"__sort":     func(b *budget, x, y any) int { return times(8, bothDeep(b, x, y)) },
 	"__keyed":    func(b *budget, x, y any) int { return times(4, shallowSize(x)) + times(8, deepSize(y, b.size)) },
 	"__compare":  sameKind,
