@@ -175,7 +175,12 @@ func (c *compiler) policy(o Options) *Policy {
 	c.oneOf("spec.updates", string(spec.Updates), string(v1alpha1.AtOnce), string(v1alpha1.Staged))
 	c.oneOf("spec.requireEvidence", string(spec.RequireEvidence), string(v1alpha1.Exact), string(v1alpha1.Ordered), string(v1alpha1.None))
 	c.oneOf("spec.approvals", string(spec.Approvals), string(v1alpha1.Annotations), string(v1alpha1.Objects))
+	c.oneOf("spec.deletionPolicy", string(spec.DeletionPolicy), string(v1alpha1.Orphan), string(v1alpha1.Delete))
+	if p.DeletionPolicy() == "" && spec.Retention == v1alpha1.Keep {
+		c.warn("spec.deletionPolicy", "missing: a deletion of this object takes the workload from all its clusters; Orphan leaves it there")
+	}
 	c.revisions()
+	c.adopt()
 	c.updates()
 	if len(spec.Stages) == 0 {
 		c.faultf("spec.stages", "want at least one stage")

@@ -2,6 +2,8 @@ package staged
 
 import (
 	"cmp"
+	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -105,6 +107,23 @@ func (c *compiler) revisions() {
 	c.duration("spec.revisions.settle", r.Settle)
 	if r.HistoryLimit != nil && *r.HistoryLimit < 0 {
 		c.faultf("spec.revisions.historyLimit", "must not be negative")
+	}
+}
+
+// adopt checks which BindingPolicies of users are taken over.
+func (c *compiler) adopt() {
+	spec := c.definition.policy.Spec
+	for i, a := range spec.Adopt {
+		path := position.Index("spec.adopt", i)
+		if a.BindingPolicy == "" || strings.HasPrefix(a.BindingPolicy, c.definition.policy.Name+v1alpha1.StageSeparator) {
+			c.faultf(path+".bindingPolicy", "want the name of a BindingPolicy that is not one of this policy, got %q", a.BindingPolicy)
+		}
+		if !slices.ContainsFunc(spec.Stages, func(s v1alpha1.Stage) bool { return s.Name == a.Stage }) {
+			c.faultf(path+".stage", "no stage has the name %q", a.Stage)
+		}
+		if slices.ContainsFunc(spec.Adopt[:i], func(o v1alpha1.Adoption) bool { return o.BindingPolicy == a.BindingPolicy }) {
+			c.faultf(path+".bindingPolicy", "%s is adopted twice", a.BindingPolicy)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -268,9 +269,28 @@ func replacing(app *unstructured.Unstructured, source map[string]any) map[string
 	return patch
 }
 
-// Remove removes nothing: an Application belongs to those who have made it.
-func (t *Transport) Remove(context.Context, player.View, string) ([]staged.Event, error) {
-	return nil, nil
+// Disown does nothing: an Application belongs to those who have made it.
+func (t *Transport) Disown(context.Context, player.View, string) error { return nil }
+
+// Remove lets go of the Application of one cluster: name is <placement>/<cluster>. The Application
+// belongs to those who have made it, so that it stays, with the source that it has.
+func (t *Transport) Remove(ctx context.Context, _ player.View, name string) ([]staged.Event, error) {
+	_, cluster, _ := strings.Cut(name, "/")
+	app := t.apps[t.options.Name(cluster)]
+	if app == nil || app.GetAnnotations()[placementAnnotation] == "" {
+		return nil, nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": app.GetUID(), "resourceVersion": app.GetResourceVersion(),
+		"annotations": map[string]any{placementAnnotation: nil, v1alpha1.VersionAnnotation: nil}}})
+	if err != nil {
+		return nil, err
+	}
+	stored, err := t.hub.Patch(ctx, Kind, types.NamespacedName{Namespace: t.options.Namespace, Name: app.GetName()}, types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil {
+		return nil, err
+	}
+	t.apps[app.GetName()] = stored
+	return []staged.Event{{Type: "Normal", Reason: "ApplicationReleased", Message: "let go of Application " + app.GetName()}}, nil
 }
 
 func versionOf(app *unstructured.Unstructured) int64 {

@@ -199,11 +199,12 @@ func Manifest(policy *staged.Policy, meta metav1.ObjectMeta, p fleet.Placement) 
 		spec.Downsync = staged.Held(spec.Downsync)
 	}
 	made := &control.BindingPolicy{
-		TypeMeta: metav1.TypeMeta{APIVersion: control.GroupVersion.String(), Kind: "BindingPolicy"},
-		ObjectMeta: metav1.ObjectMeta{Name: p.Name, OwnerReferences: []metav1.OwnerReference{{
-			APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.Kind, Name: policy.Name(), UID: meta.UID,
-		}}},
-		Spec: spec,
+		TypeMeta:   metav1.TypeMeta{APIVersion: control.GroupVersion.String(), Kind: "BindingPolicy"},
+		ObjectMeta: metav1.ObjectMeta{Name: p.Name},
+		Spec:       spec,
+	}
+	if policy.DeletionPolicy() == "" {
+		made.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.Kind, Name: policy.Name(), UID: meta.UID}}
 	}
 	if p.Version > 0 {
 		made.Annotations = map[string]string{v1alpha1.VersionAnnotation: strconv.FormatInt(p.Version, 10)}

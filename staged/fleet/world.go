@@ -4,6 +4,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
@@ -50,6 +51,9 @@ type World struct {
 	Placements []Placement
 	// Approvals are decisions of people in objects of their own. Annotations are in Meta.
 	Approvals []Approval
+	// Adopted are the placements that spec.adopt names and that still exist. They have Name, UID, Has
+	// and Objects.
+	Adopted []Placement
 	// Conflicts are placements of somebody else that hold objects of the workload in clusters of
 	// the policy.
 	Conflicts []Conflict
@@ -67,8 +71,11 @@ type Workload struct {
 	Unsettled bool       // the source holds something else by now, which is not cut yet
 	// Objects are the objects of Revision. They are read where Capabilities.Content is true.
 	Objects []*Object
-	// Kept are the revisions whose snapshots are complete.
+	// Kept are the revisions whose content is known; nil: that of all that a record names.
 	Kept []RevisionID
+	// Managed names a GitOps tool that writes the source, and the object that shows it; "": no tool
+	// does, as far as the source tells.
+	Managed string
 }
 
 // A Object is one object as a placement brings it to clusters. It must not be changed once it was
@@ -166,6 +173,10 @@ type Placement struct {
 	Open bool
 	// Same says that it places what spec.downsync asks for.
 	Same bool
+	// UID is that of the object which is the placement; "": it is no single object. Owned says that
+	// the garbage collector deletes it with the StagedBindingPolicy.
+	UID   types.UID
+	Owned bool
 	// Taken says that an object of this name exists that belongs to somebody else. Ending says that
 	// it is being deleted.
 	Taken, Ending bool

@@ -282,10 +282,11 @@ func (p *Player) decide(ctx context.Context) (next time.Time) {
 	return next
 }
 
-// decision decides about one policy. Without any version that compiles, the status stays as it is.
+// decision decides about one policy. Without any version that compiles, the status stays as it is, and
+// so does the finalizer, unless a person abandons it.
 func (p *Player) decision(s *policyState) staged.Decision {
 	if s.rollout == nil {
-		return staged.Decision{Status: s.status}
+		return staged.Decision{Status: s.status, Finalizer: s.meta.Annotations[v1alpha1.AbandonAnnotation] != "true" && slices.Contains(s.meta.Finalizers, v1alpha1.Finalizer)}
 	}
 	return s.rollout.Decide(s.status, p.world(s))
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/staged"
@@ -43,6 +44,15 @@ type policyState struct {
 // view returns the policy as it is seen now.
 func (s *policyState) view(now fleet.Instant) View {
 	return View{Policy: s.policy, Meta: s.meta, Status: s.status, Now: now, Contents: s.contents}
+}
+
+// noteStored notes what a write of the StagedBindingPolicy has stored. With an equal version nothing
+// has changed, and no watch event follows.
+func (s *policyState) noteStored(stored *unstructured.Unstructured) {
+	if version := stored.GetResourceVersion(); version != s.version {
+		s.version, s.written = version, version
+		s.meta.ResourceVersion, s.meta.Annotations = version, stored.GetAnnotations()
+	}
 }
 
 // noteWritten notes what was written for a placement.

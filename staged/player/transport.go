@@ -40,6 +40,9 @@ type Transport interface {
 	// if a newer version of the placement is there. It may be called again. The events say what it
 	// has done.
 	Place(ctx context.Context, v View, p fleet.Placement, content fleet.Snapshot) ([]staged.Event, error)
+	// Disown takes off what lets the garbage collector delete a placement with the
+	// StagedBindingPolicy. A Transport whose placements have no owner references does nothing.
+	Disown(ctx context.Context, v View, name string) error
 	// Remove removes a placement by the name that a Decision gives it.
 	Remove(ctx context.Context, v View, name string) ([]staged.Event, error)
 }

@@ -1,6 +1,9 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // Status is everything that a rollout stores: after a restart it goes on from here.
 type Status struct {
@@ -31,6 +34,12 @@ type Status struct {
 	// Epoch is when the status began, or was found to be an old one that was restored, in seconds.
 	// Tickets from before do not count.
 	Epoch int64 `json:"epoch,omitempty"`
+	// UID is that of the StagedBindingPolicy. Another one shows that the status was restored from a
+	// backup.
+	UID types.UID `json:"uid,omitempty"`
+	// Recovering is how long the rollout has waited to learn what clusters have, after its status was
+	// lost or restored. Absent: it does not wait for that.
+	Recovering *Clock `json:"recovering,omitempty"`
 	// Conditions are Ready, Progressing, Stalled, Paused, Succeeded and Verified.
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
@@ -115,6 +124,8 @@ type OwnedPlacement struct {
 	Version int64 `json:"version"`
 	// Spec is a hash of that.
 	Spec string `json:"spec,omitempty"`
+	// UID is that of the object which was observed; "": none was, or it has none of its own.
+	UID types.UID `json:"uid,omitempty"`
 	// Clusters are those that it was observed to hold last, sorted.
 	Clusters []string `json:"clusters,omitempty"`
 	// Removing says that nobody needs it any more. It is removed once the clusters that still need
