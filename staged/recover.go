@@ -83,8 +83,7 @@ func (d *decider) adopt() (lost bool) {
 // longestRecovery is how long a rollout waits for clusters that do not show what they have.
 const longestRecovery = 10 * time.Minute
 
-// noteRecovery begins to wait until it is known what the clusters have, and takes what they have for
-// what was good there.
+// noteRecovery begins to wait until it is known what the clusters have.
 func (d *decider) noteRecovery() {
 	if d.seen.Can.Content {
 		d.Status.Recovering = &v1alpha1.Clock{At: wholeSecond(d.now)}
@@ -123,9 +122,11 @@ func (d *decider) baseline() {
 	}
 }
 
-// distrust takes nothing for approved, witnessed or failed that a restored status says.
+// distrust takes nothing for approved, witnessed, failed or applied that a restored status says.
 func (d *decider) distrust() {
-	d.noteRecovery()
+	if d.noteRecovery(); d.seen.Can.Content {
+		d.change(sortedKeys(d.ledger), func(c *v1alpha1.ClusterRecord) { c.Applied, c.Mark = "", "" })
+	}
 	d.Status.Epoch = max(d.Status.Epoch+1, d.now.Unix())
 	for j := range d.Status.Stages {
 		rec := &d.Status.Stages[j]

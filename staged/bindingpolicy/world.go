@@ -40,8 +40,11 @@ func (r *Rollout) World(status v1alpha1.Status, now fleet.Instant) fleet.World {
 	w := fleet.World{Meta: r.meta, Now: now, Approvals: r.answers, Gates: r.gates, Collectors: r.compiled, Can: Capabilities(r.workload != nil)}
 	w.Can.Inventory = r.clusters != nil
 	for _, name := range slices.Sorted(maps.Keys(r.observed)) {
-		if s := r.observed[name]; s.policy != nil || s.foreign {
+		switch s := r.observed[name]; {
+		case s.policy != nil || s.foreign:
 			w.Placements = append(w.Placements, s.placement(name, policy))
+		case s.binding != nil && r.meta.DeletionTimestamp != nil: // the transport still takes it away
+			w.Placements = append(w.Placements, fleet.Placement{Name: name, Ending: true})
 		}
 	}
 	if r.workload != nil {
