@@ -111,9 +111,10 @@ type decider struct {
 	addLine  func(Line)                     // receives the explanation; nil: nobody wants it
 	budget   *budget                        // what evaluations may still cost
 
-	done, paused, unverified bool
-	restored                 bool   // the status is older than what exists
-	stalled                  string // the reason why the rollout is stalled; "" if it is not
+	done, paused bool
+	undelivered  []string // clusters that have joined a stage and cannot have its revision, and which
+	restored     bool     // the status is older than what exists
+	stalled      string   // the reason why the rollout is stalled; "" if it is not
 }
 
 func (r *Rollout) decider(status v1alpha1.Status, seen fleet.World) *decider {
@@ -167,8 +168,9 @@ func (d *decider) run() {
 		}
 	}
 	d.nameSkipped()
-	d.noteConflicts()
 	d.listPlacements()
+	d.noteUndelivered()
+	d.noteConflicts()
 	d.writeLedger()
 	d.pruneRevisions()
 	d.setConditions()

@@ -178,15 +178,16 @@ func (d *decider) retire(i int) bool {
 	var waiting []string
 	needed := map[string]bool{}
 	for _, name := range all {
-		if c := d.ledger[name]; c.Applied != c.Back {
-			waiting = append(waiting, name)
+		if c := d.ledger[name]; c.Applied == c.Back {
+			continue
+		} else if waiting = append(waiting, name); !d.isPlaceable(c.Back) {
 			needed[d.revisionName(fleet.RevisionID(c.Back))] = true
 		}
 	}
 	withdrawn := d.clustersWith("", func(c v1alpha1.ClusterRecord) bool { return c.Desired == v1alpha1.Withdrawn })
 	withdrawn = slices.DeleteFunc(withdrawn, func(name string) bool { return !d.isHeld(name) })
 	switch {
-	case len(waiting) > 0 && !d.seen.Can.OldRevision:
+	case len(needed) > 0:
 		d.setRetired(v1alpha1.RollbackNeeded)
 		d.stall("RollbackNeeded", "stage %q has failed: %s; %s keeps %s until the source holds %s again", rec.Name, rec.Message,
 			firstOf(waiting, ", "), d.revisionName(fleet.RevisionID(d.Status.Wanted)), firstOf(sortedKeys(needed), ", "))

@@ -281,6 +281,9 @@ func (d *decider) placeByRevision(active int) {
 			}
 			continue
 		}
+		if !d.isPlaceable(rec.Desired) {
+			continue // it keeps what it has
+		}
 		key := [2]string{rec.Stage, rec.Desired}
 		groups[key] = append(groups[key], name)
 	}

@@ -79,7 +79,7 @@ func NewRollout(p *staged.Policy) *Rollout {
 func (r *Rollout) Update(p *staged.Policy, meta metav1.ObjectMeta) {
 	if r.core.Update(p); p.Name() != "" && meta.UID != r.meta.UID {
 		for _, s := range r.observed {
-			s.foreign = s.policy != nil && !r.owns(s.policy, meta)
+			s.foreign = s.policy != nil && !r.owns(s.policy)
 		}
 	}
 	r.meta = meta
@@ -93,7 +93,7 @@ func (r *Rollout) ObserveBindingPolicy(p *control.BindingPolicy) {
 		return
 	}
 	s := r.state(p.Name)
-	s.foreign = !r.owns(p, r.meta)
+	s.foreign = !r.owns(p)
 	if s.policy == nil || s.policy.UID != p.UID {
 		s.changed()
 	}
@@ -272,13 +272,13 @@ func observe(p *staged.Policy, seen Observation) *Rollout {
 
 // owns reports whether a BindingPolicy belongs to the StagedBindingPolicy, or to an earlier one of
 // its name: there is only one object of a name, so that the earlier one is gone.
-func (r *Rollout) owns(p *control.BindingPolicy, meta metav1.ObjectMeta) bool {
+func (r *Rollout) owns(p *control.BindingPolicy) bool {
 	for _, o := range p.OwnerReferences {
 		if o.Kind == v1alpha1.Kind && o.Name == r.core.Policy().Name() {
 			return true
 		}
 	}
-	return len(p.OwnerReferences) == 0 && p.Annotations[v1alpha1.VersionAnnotation] != "" && meta.UID != ""
+	return len(p.OwnerReferences) == 0 && p.Annotations[v1alpha1.VersionAnnotation] != ""
 }
 
 // concerns reports whether a name is one that the policy gives to BindingPolicies.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -60,11 +61,7 @@ func (p *Player) carryOut(ctx context.Context, name string, s *policyState, d st
 // placeAndRemove makes placements, takes off owner references, and removes placements.
 func (p *Player) placeAndRemove(ctx context.Context, s *policyState, v View, stale []fleet.Placement, d staged.Decision) error {
 	for _, want := range stale {
-		content, err := p.contentOf(ctx, s, want)
-		if err != nil {
-			return err
-		}
-		events, err := p.transport.Place(ctx, v, want, content)
+		events, err := p.transport.Place(ctx, v, want, s.contents[want.Revision])
 		if err != nil {
 			return err
 		}
@@ -197,15 +194,21 @@ func (p *Player) prune(ctx context.Context, name string, s *policyState, d stage
 	s.kept = slices.Clone(d.Keep)
 }
 
-// contentOf returns the content for a placement: from memory, or from the store.
-func (p *Player) contentOf(ctx context.Context, s *policyState, want fleet.Placement) (fleet.Snapshot, error) {
-	if content, has := s.contents[want.Revision]; has || p.options.Snapshots == nil || want.Revision == "" || !s.can.OldRevision {
-		return content, nil
+// load reads the snapshots of the revisions that a status names, which another Player has stored.
+func (p *Player) load(ctx context.Context, name string, s *policyState) {
+	for _, r := range s.status.Revisions {
+		id := fleet.RevisionID(r.ID)
+		if _, has := s.contents[id]; has || p.options.Snapshots == nil || s.missing[id] {
+			continue
+		}
+		content, err := p.options.Snapshots.Read(ctx, s.policy.Name(), id)
+		switch {
+		case err == nil:
+			s.contents[id], s.stored[id] = content, true
+		case apierrors.IsNotFound(err):
+			s.missing[id] = true
+		default:
+			p.failed(name, fmt.Errorf("snapshot: %w", err))
+		}
 	}
-	content, err := p.options.Snapshots.Read(ctx, s.policy.Name(), want.Revision)
-	if err != nil {
-		return content, fmt.Errorf("snapshot: %w", err)
-	}
-	s.contents[want.Revision] = content
-	return content, nil
 }

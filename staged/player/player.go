@@ -232,7 +232,7 @@ func (p *Player) observePolicy(e watchEvent) {
 		return
 	}
 	if s == nil || s.uid != object.UID {
-		s = &policyState{uid: object.UID, contents: map[fleet.RevisionID]fleet.Snapshot{}, stored: map[fleet.RevisionID]bool{}}
+		s = &policyState{uid: object.UID, contents: map[fleet.RevisionID]fleet.Snapshot{}, stored: map[fleet.RevisionID]bool{}, missing: map[fleet.RevisionID]bool{}}
 		p.policies[name] = s
 	}
 	if s.generation != object.Generation {
@@ -275,7 +275,7 @@ func (p *Player) decide(ctx context.Context) (next time.Time) {
 			s.due = s.notBefore
 		}
 		if !s.due.IsZero() && !s.due.After(now) {
-			s.due = p.execute(ctx, name, s, p.decision(s))
+			s.due = p.execute(ctx, name, s, p.decision(ctx, name, s))
 		}
 		next = earlier(next, s.due)
 	}
@@ -284,10 +284,11 @@ func (p *Player) decide(ctx context.Context) (next time.Time) {
 
 // decision decides about one policy. Without any version that compiles, the status stays as it is, and
 // so does the finalizer, unless a person abandons it.
-func (p *Player) decision(s *policyState) staged.Decision {
+func (p *Player) decision(ctx context.Context, name string, s *policyState) staged.Decision {
 	if s.rollout == nil {
 		return staged.Decision{Status: s.status, Finalizer: s.meta.Annotations[v1alpha1.AbandonAnnotation] != "true" && slices.Contains(s.meta.Finalizers, v1alpha1.Finalizer)}
 	}
+	p.load(ctx, name, s)
 	return s.rollout.Decide(s.status, p.world(s))
 }
 
@@ -300,9 +301,10 @@ func (p *Player) world(s *policyState) fleet.World {
 	v.Contents = s.contents
 	w := p.transport.World(v)
 	p.answers.show(v, &w)
-	if s.can = w.Can; w.Can.Content && w.Workload.Revision == "" {
+	if w.Can.Content && w.Workload.Revision == "" {
 		w.Workload = s.workload
 	}
+	w.Workload.Kept = slices.Sorted(maps.Keys(s.contents))
 	if w.Workload.Unsettled {
 		s.recheck = settleOf(v)
 	}

@@ -19,8 +19,8 @@ type policyState struct {
 	meta       metav1.ObjectMeta
 	contents   map[fleet.RevisionID]fleet.Snapshot // of revisions that were seen
 	stored     map[fleet.RevisionID]bool           // the snapshots that are in the store
+	missing    map[fleet.RevisionID]bool           // those that the status names and the store does not have
 	kept       []fleet.RevisionID                  // the snapshots that the store was told to keep last
-	can        fleet.Capabilities
 	workload   fleet.Workload
 	source     sourceState
 	recheck    time.Duration // when the source may have settled; 0: it has

@@ -51,6 +51,7 @@ type fleet struct {
 	push     func(version string)
 	agents   func()
 	old      bool // it can place an old revision
+	joined   func(cluster string)
 
 	collectors map[string]*kubestellar.Collector
 	errors     []any                                        // of the Bindings
@@ -237,9 +238,12 @@ func (f *fleet) overApplications() {
 	f.options.Transport = application.New(f.hub, application.Options{Clusters: f.options.Clusters, Name: application.ByCluster("web"), Namespace: "argocd",
 		Collectors: map[string]*kubestellar.Collector{"agg": c}})
 	f.options.Workload = nil
-	for name := range f.clusters {
+	f.joined = func(name string) {
 		f.put(map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"namespace": "argocd", "name": "web-" + name},
 			"spec": map[string]any{"source": map[string]any{"repoURL": "https://example.org/web.git"}}})
+	}
+	for name := range f.clusters {
+		f.joined(name)
 	}
 	commit := func(version string) string { return strings.Repeat("0", 39) + version }
 	f.push = func(version string) {

@@ -3,6 +3,7 @@ package player_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -20,6 +21,7 @@ import (
 var (
 	hubAlone  = port{"KubeStellar K0", (*fleet).overHubAlone}
 	withSpace = port{"KubeStellar K1", (*fleet).overKubeStellar}
+	overWorks = port{"ManifestWork", (*fleet).overManifestWorks}
 )
 
 // scenario plays a test over KubeStellar with one or both views of it.
@@ -206,6 +208,72 @@ func TestAClusterJoinsASkippedStage(t *testing.T) {
 			require.True(t, f.holds("Succeeded"), f.message())
 		})
 	}, hubAlone, withSpace)
+}
+
+// join adds a cluster of an environment.
+func (f *fleet) join(name, env string) {
+	next := maps.Clone(f.clusters)
+	next[name] = map[string]string{"env": env, "name": name}
+	f.known.Store(&next)
+	synctest.Wait()
+	f.clusters = next
+	if f.joined != nil {
+		f.joined(name)
+	}
+}
+
+// A cluster that joins a passed stage in the middle of another revision gets the revision of that stage,
+// where it can be placed. Where the source does not hold that any more, it waits by name.
+func TestAClusterJoinsAPassedStage(t *testing.T) {
+	eachPort(t, portPolicy, func(t *testing.T, f *fleet) {
+		f.push("1")
+		f.play(func() {
+			f.run(40)
+			f.bad["dev1@2"] = true
+			f.push("2")
+			f.run(20)
+			f.join("prod3", "prod")
+			f.run(20)
+			if f.old {
+				require.Equal(t, "1", f.have["prod3"], f.message())
+				require.False(t, f.holds("CannotDeliver"))
+			} else {
+				require.Empty(t, f.have["prod3"])
+				require.True(t, f.holds("CannotDeliver"))
+				require.Contains(t, f.message(), "prod3 (r1-")
+			}
+			require.False(t, f.holds("Succeeded"))
+			delete(f.bad, "dev1@2")
+			f.run(40)
+			require.Equal(t, map[string]string{"dev1": "2", "prod1": "2", "prod2": "2", "prod3": "2"}, f.have, f.message())
+			require.True(t, f.holds("Succeeded"), f.message())
+			require.False(t, f.holds("CannotDeliver"))
+		})
+	})
+}
+
+// A snapshot that is lost cannot be gone back to: the clusters are held, and the message says which
+// revision the source must hold again.
+func TestARollbackWithoutItsSnapshot(t *testing.T) {
+	scenario(t, portPolicy, func(t *testing.T, f *fleet) {
+		f.push("1")
+		f.play(func() {
+			f.run(40)
+			require.True(t, f.holds("Succeeded"), f.message())
+		})
+		require.NoError(t, f.options.Snapshots.Prune(t.Context(), "s", nil))
+		f.bad["prod1@2"] = true
+		f.push("2")
+		f.play(func() {
+			f.run(100)
+			require.Equal(t, v1alpha1.RollbackNeeded, f.phase("prod"), f.message())
+			require.Contains(t, f.message(), "until the source holds r1-")
+			require.Equal(t, versions("2", "2"), f.have)
+			f.push("1")
+			f.run(60)
+			require.Equal(t, versions("1", "1"), f.have, f.message())
+		})
+	}, overWorks)
 }
 
 // A10, F8: an approval is for what its ticket names, and for nothing else.
