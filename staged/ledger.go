@@ -47,6 +47,10 @@ func (d *decider) readCluster(c *fleet.Cluster) {
 		}
 	}
 	rec.Stage = stage
+	if known && rec.Applied != "" && c.Applied == "" && rec.Desired == v1alpha1.Hold && d.isHeld(c.Name) {
+		d.event("Warning", "Escaped", "%s was held at %s and received something else, because it lost an object or was open for a moment: probably %s", c.Name,
+			d.revisionName(fleet.RevisionID(rec.Applied)), d.revisionName(d.seen.Workload.Revision))
+	}
 	if d.seen.Can.Content || d.isHeld(c.Name) {
 		rec.Mark = c.Mark
 	}
@@ -164,8 +168,15 @@ func (d *decider) isPlaceable(id string) bool {
 	return id == d.Status.Wanted || d.seen.Can.OldRevision && (kept == nil || slices.Contains(kept, fleet.RevisionID(id)))
 }
 
-// noteUndelivered says which clusters have joined a stage and cannot have its revision.
+// noteUndelivered says which held clusters have something unknown, and which clusters have joined a stage
+// and cannot have its revision.
 func (d *decider) noteUndelivered() {
+	unknown := d.clustersWith("", func(c v1alpha1.ClusterRecord) bool { return c.Desired == v1alpha1.Hold && c.Applied == "" })
+	if unknown = slices.DeleteFunc(unknown, func(c string) bool { return !d.isHeld(c) }); d.seen.Can.Content && len(unknown) > 0 {
+		why := fmt.Sprintf("it is not known what %s has: it gets a turn of its own", firstOf(unknown, ", "))
+		d.explain(d.Status.ActiveStage, why)
+		d.Message += "; " + why
+	}
 	had := meta.IsStatusConditionTrue(d.Status.Conditions, "CannotDeliver")
 	if len(d.undelivered) == 0 {
 		return

@@ -1,6 +1,7 @@
 package player_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -249,5 +250,22 @@ func TestRecovering(t *testing.T) {
 				})
 			})
 		})
+	}
+}
+
+// An eventSink receives Events.
+type eventSink func(obj *unstructured.Unstructured)
+
+func (e eventSink) Create(_ context.Context, obj *unstructured.Unstructured, _ metav1.CreateOptions) (*unstructured.Unstructured, error) {
+	e(obj)
+	return obj, nil
+}
+
+// eventsNamed receives the Events with a reason.
+func (f *fleet) eventsNamed(reason string, note func(message string)) eventSink {
+	return func(obj *unstructured.Unstructured) {
+		if obj.Object["reason"] == reason {
+			note(obj.Object["message"].(string))
+		}
 	}
 }

@@ -52,6 +52,9 @@ type fleet struct {
 	agents   func()
 	old      bool // it can place an old revision
 	joined   func(cluster string)
+	lag      map[string]bool   // clusters whose controllers do not act on a new version yet
+	acted    map[string]string // the version that the controllers of a cluster have acted on
+	counts   map[string]int64  // the observedGeneration of a cluster; nil: statuses have none
 
 	collectors map[string]*kubestellar.Collector
 	errors     []any                                        // of the Bindings
@@ -373,7 +376,25 @@ func (f *fleet) deliverKubeStellar(cluster, binding string, web *unstructured.Un
 	f.setStatus(manifestwork.Kind, key, map[string]any{"conditions": []any{map[string]any{"type": "Applied", "status": "True", "observedGeneration": work.GetGeneration()}}})
 	f.put(map[string]any{"apiVersion": control.GroupVersion.String(), "kind": "WorkStatus", "metadata": map[string]any{"name": "appsv1-deployment-shop-web", "namespace": cluster},
 		"spec":   map[string]any{"sourceRef": map[string]any{"group": "apps", "resource": "deployments", "namespace": "shop", "name": "web"}},
-		"status": map[string]any{"availableReplicas": f.ready(cluster), "seen": f.have[cluster] + fmt.Sprint(time.Now().Unix()/5)}})
+		"status": f.statusOf(cluster)})
+}
+
+// statusOf is the status of the Deployment in a cluster, as its controller has written it last, with
+// something that changes every five seconds.
+func (f *fleet) statusOf(cluster string) map[string]any {
+	status := map[string]any{"availableReplicas": f.ready(cluster), "seen": f.have[cluster] + fmt.Sprint(time.Now().Unix()/5)}
+	if f.counts == nil {
+		return status
+	}
+	if f.acted[cluster] != f.have[cluster] && !f.lag[cluster] {
+		f.acted[cluster] = f.have[cluster]
+		f.counts[cluster]++
+	}
+	status["observedGeneration"] = f.counts[cluster]
+	if f.lag[cluster] {
+		status["availableReplicas"] = int64(1) // of the version before
+	}
+	return status
 }
 
 // run lets seconds pass. Never does a cluster that has the workload lose it.
