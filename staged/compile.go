@@ -60,6 +60,12 @@ func (p *Policy) Places(clauses []control.DownsyncPolicyClause, hold bool) bool 
 	return hashOf(clauses) == hashOf(want)
 }
 
+// Selects reports whether a stage selects a cluster with these labels. It is false for nil, which is a
+// cluster that does not exist.
+func (p *Policy) Selects(have map[string]string) bool {
+	return have != nil && slices.ContainsFunc(p.stages, func(s *stage) bool { return s.selects(have) })
+}
+
 // Held returns clauses that never update an object that a cluster has.
 func Held(clauses []control.DownsyncPolicyClause) []control.DownsyncPolicyClause {
 	clauses = slices.Clone(clauses)

@@ -170,6 +170,7 @@ func (d *decider) run() {
 	d.nameSkipped()
 	d.listPlacements()
 	d.noteUndelivered()
+	d.noteAdoptions()
 	d.noteConflicts()
 	d.writeLedger()
 	d.pruneRevisions()

@@ -85,6 +85,11 @@ func (d *decider) mayStart(i int) bool {
 	case d.inWaves(i) && d.clusters == nil:
 		d.stall("ClustersUnknown", "%s of stage %q needs the clusters, which are not known", s.batching(), s.Name)
 		return false
+	case d.contested(d.selected(s)) != "":
+		d.stall("Conflict", "stage %q is not started: %s", s.Name, d.contested(d.selected(s)))
+		return false
+	case d.adopting(i) != "":
+		d.Message = d.adopting(i)
 	case s.Approval != nil && s.Approval.Before && !d.isApprovedBefore(i):
 		if d.stalled != "" {
 			return false

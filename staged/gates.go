@@ -118,8 +118,11 @@ func (c *compiler) adopt() {
 		if a.BindingPolicy == "" || strings.HasPrefix(a.BindingPolicy, c.definition.policy.Name+v1alpha1.StageSeparator) {
 			c.faultf(path+".bindingPolicy", "want the name of a BindingPolicy that is not one of this policy, got %q", a.BindingPolicy)
 		}
-		if !slices.ContainsFunc(spec.Stages, func(s v1alpha1.Stage) bool { return s.Name == a.Stage }) {
+		n := slices.IndexFunc(spec.Stages, func(s v1alpha1.Stage) bool { return s.Name == a.Stage })
+		if n < 0 {
 			c.faultf(path+".stage", "no stage has the name %q", a.Stage)
+		} else if s := spec.Stages[n]; s.MaxConcurrency != nil || s.PerCluster != nil {
+			c.faultf(path+".stage", "stage %q divides its clusters: adopt first, and write maxConcurrency or perCluster after that", a.Stage)
 		}
 		if slices.ContainsFunc(spec.Adopt[:i], func(o v1alpha1.Adoption) bool { return o.BindingPolicy == a.BindingPolicy }) {
 			c.faultf(path+".bindingPolicy", "%s is adopted twice", a.BindingPolicy)

@@ -53,7 +53,7 @@ func (r *Rollout) World(status v1alpha1.Status, now fleet.Instant) fleet.World {
 		w.Workload.Revision = r.version(policy)
 	}
 	w.Clusters = r.allClusters(status, w)
-	w.Conflicts = r.conflicts()
+	w.Adopted, w.Conflicts = r.adopted(), r.conflicts(w)
 	return w
 }
 
@@ -147,46 +147,6 @@ func (r *Rollout) version(policy *staged.Policy) fleet.RevisionID {
 // isNewer compares resourceVersions: by number, or by text where they are no numbers.
 func isNewer(a, b string) bool {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) > 0
-}
-
-// conflicts returns the Bindings of others that hold the same objects in the same clusters.
-func (r *Rollout) conflicts() (all []fleet.Conflict) {
-	for _, name := range slices.Sorted(maps.Keys(r.others)) {
-		other := r.others[name]
-		for _, own := range slices.Sorted(maps.Keys(r.observed)) {
-			s := r.observed[own]
-			if s.foreign || !s.isBound() {
-				continue
-			}
-			c := fleet.Conflict{Owner: "BindingPolicy " + name, First: isFirst(s.binding, other)}
-			for _, d := range other.Spec.Destinations {
-				if slices.Contains(s.has, d.ClusterID) {
-					c.Clusters = append(c.Clusters, d.ClusterID)
-				}
-			}
-			if len(c.Clusters) == 0 {
-				continue
-			}
-			for _, clause := range slices.Concat(other.Spec.Workload.ClusterScope, other.Spec.Workload.NamespaceScope) {
-				ref := fleet.ObjectRef{Group: clause.Group, Resource: clause.Resource, Namespace: clause.Namespace, Name: clause.Name}
-				if slices.ContainsFunc(s.bound, func(o *object) bool { return o.ref == ref }) {
-					c.Objects = append(c.Objects, ref)
-				}
-			}
-			if len(c.Objects) > 0 {
-				all = append(all, c)
-			}
-		}
-	}
-	return all
-}
-
-// isFirst reports whether a Binding was there before another one.
-func isFirst(a, b *control.Binding) bool {
-	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
-		return a.CreationTimestamp.Before(&b.CreationTimestamp)
-	}
-	return a.UID < b.UID
 }
 
 // Manifest returns the BindingPolicy that a placement asks for, complete except for what the API

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
 // A RevisionID is the identity of the workload as its source holds it at one moment: see
@@ -56,7 +57,7 @@ type World struct {
 	Adopted []Placement
 	// Conflicts are placements of somebody else that hold objects of the workload in clusters of
 	// the policy.
-	Conflicts []Conflict
+	Conflicts []v1alpha1.Conflict
 	// Gates are the objects of the hub that stages name as gates.
 	Gates []Gate
 	// Collectors are the StatusCollectors of spec.downsync, by name. They are needed where the
@@ -192,15 +193,6 @@ type Approval struct {
 	Ticket, By  string
 	Reject      bool
 	Reason      string
-}
-
-// A Conflict is another owner's placement of objects of the workload.
-type Conflict struct {
-	Owner    string   // the other policy or placement
-	Clusters []string // where both place the objects
-	Objects  []ObjectRef
-	// First says that this policy was there first: the other one is the newcomer.
-	First bool
 }
 
 // A Gate is an object of the hub that a stage waits for.

@@ -125,6 +125,7 @@ func (p *Player) writeStatus(ctx context.Context, name string, s *policyState, d
 	}
 	p.clock.calibrate(stored, s.version, sent, time.Now())
 	s.addStageEvents(s.status, d.Status)
+	p.noteConflicts(s.status, d.Status)
 	s.events = append(s.events, d.Events...)
 	s.status, s.ours = d.Status, true
 	s.noteStored(stored)

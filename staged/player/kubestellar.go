@@ -86,25 +86,15 @@ func (k *kubeStellar) Observe(kind schema.GroupVersionKind, obj *unstructured.Un
 	if r := k.rollouts[owner]; r != nil {
 		k.cache.show(e, r)
 	}
-	if kind == bindingKind {
-		for name, r := range k.rollouts {
-			if name != owner {
-				k.showOther(e, r)
-			}
+	if kind == combinedStatusKind {
+		return []string{owner}, nil
+	}
+	for name, r := range k.rollouts { // it may place the same objects
+		if name != owner {
+			k.cache.show(e, r)
 		}
-		return []string{""}, nil
 	}
-	return []string{owner}, nil
-}
-
-// showOther shows a rollout the Binding of somebody else.
-func (k *kubeStellar) showOther(e watchEvent, r *bindingpolicy.Rollout) {
-	b := new(control.Binding)
-	if err := convert(e.obj, b); err != nil || e.deleted {
-		r.ForgetBinding(e.obj.GetName())
-		return
-	}
-	r.ObserveBinding(b)
+	return []string{""}, nil
 }
 
 // rollout returns what was observed around a policy.

@@ -241,6 +241,7 @@ func (p *Player) observePolicy(e watchEvent) {
 	}
 	s.meta = object.ObjectMeta
 	s.meta.Generation = s.compiled
+	p.noteConflicts(s.status, object.Status)
 	s.noteStatus(reflect.DeepEqual(s.status, object.Status), time.Now())
 	s.status, s.version, s.due = object.Status, object.ResourceVersion, time.Now()
 }
@@ -298,9 +299,10 @@ func (p *Player) world(s *policyState) fleet.World {
 	if p.source != nil {
 		s.workload = p.source.workload(v, s)
 	}
-	v.Contents = s.contents
+	v.Contents, v.Workload = s.contents, s.workload
 	w := p.transport.World(v)
 	p.answers.show(v, &w)
+	w.Conflicts = append(w.Conflicts, p.newcomers(v.Policy.Name())...)
 	if w.Can.Content && w.Workload.Revision == "" {
 		w.Workload = s.workload
 	}

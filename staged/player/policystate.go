@@ -1,6 +1,9 @@
 package player
 
 import (
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,6 +65,25 @@ func (s *policyState) noteWritten(name string, events []staged.Event, now time.T
 		if strings.HasSuffix(e.Reason, "Created") {
 			s.noteCreated(name, now)
 		}
+	}
+}
+
+// newcomers returns the conflicts of other policies that place nothing because this policy was first.
+func (p *Player) newcomers(policy string) (all []v1alpha1.Conflict) {
+	for _, name := range slices.Sorted(maps.Keys(p.policies)) {
+		for _, c := range p.policies[name].status.Conflicts {
+			if name != policy && !c.First && strings.HasPrefix(c.Owner, bindingPolicyKind.Kind+" "+policy+v1alpha1.StageSeparator) {
+				all = append(all, v1alpha1.Conflict{Owner: v1alpha1.Kind + " " + name, Clusters: c.Clusters, First: true})
+			}
+		}
+	}
+	return all
+}
+
+// noteConflicts makes all decisions due if the conflicts of a policy have changed.
+func (p *Player) noteConflicts(old, now v1alpha1.Status) {
+	if !reflect.DeepEqual(old.Conflicts, now.Conflicts) {
+		p.wake("")
 	}
 }
 

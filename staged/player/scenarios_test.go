@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -327,8 +328,8 @@ func TestAPolicyThatIsCreatedAgainTakesOver(t *testing.T) {
 	}, hubAlone, withSpace)
 }
 
-// A12, F10: a second policy for the same workload. The first goes on; the newcomer does not pass, and
-// names the other.
+// A12, F10: a second policy for the same workload. The first goes on; the newcomer places nothing, and
+// names the other. So it is if nobody has placed yet what the other holds later.
 func TestTwoPoliciesForOneWorkload(t *testing.T) {
 	one := atOnce(stageOf("dev", devs, ""), stageOf("prod", prods, ""))
 	two := strings.Replace(atOnce(stageOf("all", prods, "")), "{name: s}", "{name: z}", 1)
@@ -343,8 +344,19 @@ func TestTwoPoliciesForOneWorkload(t *testing.T) {
 			require.NoError(t, err)
 			conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 			require.Contains(t, fmt.Sprint(conditions[0]), "BindingPolicy s.stage.prod places the same objects in prod1, prod2")
+			require.Contains(t, fmt.Sprint(conditions), "reason:Conflict")
+			_, err = f.hub.Get(t.Context(), bindingPolicyKind, types.NamespacedName{Name: "z.stage.all"})
+			require.True(t, apierrors.IsNotFound(err), "the newcomer places nothing")
 			require.True(t, f.holds("Succeeded"), f.message())
-			require.Contains(t, f.message(), "BindingPolicy z.stage.all places the same objects", "the first goes on, with a warning")
+			require.Contains(t, f.message(), "StagedBindingPolicy z places the same objects", "the first goes on, with a warning")
+			f.push("2")
+			f.run(20)
+			require.Equal(t, versions("2", "2"), f.have)
+			f.deletePolicy(metav1.DeletePropagationBackground) // the first goes: the newcomer has its turn
+			f.mayLose = true
+			f.run(30)
+			_, err = f.hub.Get(t.Context(), bindingPolicyKind, types.NamespacedName{Name: "z.stage.all"})
+			require.NoError(t, err)
 		})
 	}, hubAlone, withSpace)
 }

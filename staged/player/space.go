@@ -15,6 +15,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
 var manifestWorkKind = schema.GroupVersionKind{Group: "work.open-cluster-management.io", Version: "v1", Kind: "ManifestWork"}
@@ -147,7 +148,7 @@ func timeOf(obj *unstructured.Unstructured, subresource string) (last time.Time)
 
 // show shows a rollout what was delivered to clusters, and what they have reported of it.
 func (s *space) show(v View, r *bindingpolicy.Rollout) {
-	r.ObserveWorkload(fleet.Workload{}, s.collectors)
+	r.ObserveWorkload(v.Workload, s.collectors)
 	marks := map[string]string{}
 	for _, c := range v.Status.Cohorts {
 		for _, name := range c.Clusters {
@@ -156,7 +157,7 @@ func (s *space) show(v View, r *bindingpolicy.Rollout) {
 	}
 	works := map[string][]*manifestWork{}
 	for _, w := range s.works {
-		if strings.HasPrefix(w.binding, v.Policy.Name()+".stage.") {
+		if strings.HasPrefix(w.binding, v.Policy.Name()+v1alpha1.StageSeparator) || slices.ContainsFunc(v.Policy.Definition().Spec.Adopt, func(a v1alpha1.Adoption) bool { return a.BindingPolicy == w.binding }) {
 			works[w.cluster] = append(works[w.cluster], w)
 			marks[w.cluster] += ""
 		}
@@ -169,11 +170,13 @@ func (s *space) show(v View, r *bindingpolicy.Rollout) {
 // cluster finds out which revision a cluster has, from what it was told and what is remembered.
 func (s *space) cluster(v View, name string, works []*manifestWork, m mark) fleet.Cluster {
 	c := fleet.Cluster{Name: name}
-	open, generation, applied, ordered, confirmed := len(works) > 0, int64(0), true, time.Time{}, time.Time{}
+	generation, applied, ordered, confirmed := int64(0), true, time.Time{}, time.Time{}
+	open := slices.ContainsFunc(works, func(w *manifestWork) bool { return !w.held })
 	var manifests []*unstructured.Unstructured
 	for _, w := range works {
-		open = open && !w.held
-		generation += w.generation
+		if generation += w.generation; w.held && open {
+			continue // the open ones say what the cluster receives
+		}
 		applied = applied && w.applied
 		manifests = append(manifests, w.manifests...)
 		ordered, confirmed = later(ordered, w.ordered), later(confirmed, w.confirmed)

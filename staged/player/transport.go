@@ -19,6 +19,8 @@ type View struct {
 	Meta   metav1.ObjectMeta
 	Status v1alpha1.Status
 	Now    fleet.Instant
+	// Workload is what the hub holds, where the Player reads that.
+	Workload fleet.Workload
 	// Contents are the revisions whose content is known.
 	Contents map[fleet.RevisionID]fleet.Snapshot
 }

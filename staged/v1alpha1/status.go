@@ -20,6 +20,9 @@ type Status struct {
 	// Cohorts are the ledger: what each cluster should have and has. Clusters with equal records
 	// share one.
 	Cohorts []Cohort `json:"cohorts,omitempty"`
+	// Conflicts are the placements of others that hold objects of the workload in clusters of the
+	// policy.
+	Conflicts []Conflict `json:"conflicts,omitempty"`
 	// History is the last ten attempts that have ended, the oldest first.
 	History []Attempt `json:"history,omitempty"`
 	// Stages has a record for each stage of the spec, in the same order.
@@ -100,6 +103,14 @@ type ClusterRecord struct {
 	SetAside string `json:"setAside,omitempty"`
 	// Mark is what the transport keeps about the cluster.
 	Mark string `json:"mark,omitempty"`
+}
+
+// Conflict is somebody else's placement of the same objects in the same clusters.
+type Conflict struct {
+	Owner    string   `json:"owner"` // such as BindingPolicy web.stage.prod
+	Clusters []string `json:"clusters"`
+	// First says that this policy was there first, and goes on. If not, it places nothing there.
+	First bool `json:"first,omitempty"`
 }
 
 // Attempt is a try to pass a stage with a revision that has ended.
