@@ -187,11 +187,32 @@ func (d *decider) cannotBegin() bool {
 		d.stall("EvidenceUnavailable", "%s", why)
 		return true
 	}
+	if ref := d.snapshotInWorkload(); ref != "" {
+		d.stall("SelectsRevisions", "spec.downsync chooses %s, where the snapshots of revisions are: each would be a new revision; name namespaces, resources or labels", ref)
+		return true
+	}
 	if n := len(d.clustersWith("", func(c v1alpha1.ClusterRecord) bool { return c.Stage != "" || isRecorded(c) })); n > maxClusters {
 		d.stall("TooManyClusters", "the stages have %d clusters, and a status can hold %d: divide the policy", n, maxClusters)
 		return true
 	}
 	return d.isRecovering()
+}
+
+// snapshotInWorkload returns an object of the workload that is in the namespace of the snapshots; "":
+// there is none.
+func (d *decider) snapshotInWorkload() string {
+	objects := d.seen.Workload.Objects
+	for _, p := range d.seen.Placements {
+		if !p.Taken {
+			objects = slices.Concat(objects, p.Objects)
+		}
+	}
+	for _, o := range objects {
+		if ref := o.Ref(); ref.Namespace == fleet.SnapshotNamespace {
+			return ref.String()
+		}
+	}
+	return ""
 }
 
 // unprovable says that the transport cannot give the evidence that the policy asks for; "" if it

@@ -9,7 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/internal/eval"
+	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -136,8 +138,16 @@ func (c *compiler) updates() {
 	if spec.Updates != v1alpha1.Staged {
 		return
 	}
+	snapshot := kubestellar.Object{Group: "apps", Version: "v1", Resource: "controllerrevisions", Namespace: fleet.SnapshotNamespace, Name: c.definition.policy.Name}
+	secret := kubestellar.Object{Version: "v1", Resource: "secrets", Namespace: fleet.SnapshotNamespace, Name: c.definition.policy.Name}
 	for i, clause := range spec.Downsync {
 		path := position.Index("spec.downsync", i)
+		for _, o := range []kubestellar.Object{snapshot, secret} {
+			if _, selects := kubestellar.Match(spec.Downsync[i:i+1], o, kubestellar.Namespaces{o.Namespace: {"kubernetes.io/metadata.name": o.Namespace}}); selects {
+				c.faultf(path, "it chooses %s in namespace %s, where the snapshots of revisions are, so that each snapshot would be a new revision: name namespaces, resources or labels", o.Resource, o.Namespace)
+				break
+			}
+		}
 		if clause.CreateOnly {
 			c.faultf(path+".createOnly", "with updates: Staged it is set until the turn of a cluster comes, and not by hand")
 		}

@@ -15,6 +15,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
+// SnapshotNamespace is the namespace of the objects in which snapshots are stored. Nothing there is
+// workload.
+const SnapshotNamespace = "stagecraft-revisions"
+
 // A Snapshot is the workload at one moment: its objects as clusters receive them, and their
 // identity.
 type Snapshot struct {
