@@ -237,7 +237,7 @@ func (d *decider) active() int {
 
 // step makes one step, and reports whether another one may follow.
 func (d *decider) step() bool {
-	d.Message, d.stalled, d.paused, d.done, d.recheck = "", "", false, false, time.Time{}
+	d.Message, d.stalled, d.paused, d.done, d.recheck, d.Restore = "", "", false, false, time.Time{}, ""
 	if d.Status.ActiveStage == "" {
 		return d.enter(0)
 	}

@@ -74,9 +74,9 @@ type Workload struct {
 	Objects []*Object
 	// Kept are the revisions whose content is known; nil: that of all that a record names.
 	Kept []RevisionID
-	// Managed names a GitOps tool that writes the source, and the object that shows it; "": no tool
-	// does, as far as the source tells.
-	Managed string
+	// CannotRestore is why the source cannot be written back to an earlier revision, such as a GitOps
+	// tool that manages it; "": it can.
+	CannotRestore string
 }
 
 // A Object is one object as a placement brings it to clusters. It must not be changed once it was

@@ -51,6 +51,9 @@ func (p *Player) carryOut(ctx context.Context, name string, s *policyState, d st
 	if err := p.placeAndRemove(ctx, s, v, stale, d); err != nil {
 		return true, err
 	}
+	if err := p.restore(ctx, s, d.Restore); err != nil {
+		return true, err
+	}
 	p.prune(ctx, name, s, d)
 	if d.Finalizer {
 		return true, nil

@@ -359,7 +359,9 @@ func (f *fleet) combine(b *control.Binding, web *unstructured.Unstructured) {
 
 func (f *fleet) deliverKubeStellar(cluster, binding string, web *unstructured.Unstructured, held bool) {
 	strategy := map[bool]string{true: "CreateOnly", false: "Update"}[held]
-	manifest := map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "web", "namespace": "shop", "labels": map[string]any{"app": "web"}}, "spec": web.Object["spec"]}
+	manifest := map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "web", "namespace": "shop"}, "spec": web.Object["spec"]}
+	labels, _, _ := unstructured.NestedMap(web.Object, "metadata", "labels")
+	manifest["metadata"].(map[string]any)["labels"] = labels
 	f.put(map[string]any{"apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork",
 		"metadata": map[string]any{"name": binding, "namespace": cluster, "labels": map[string]any{"transport.kubestellar.io/originOwnerReferenceBindingKey": binding}},
 		"spec": map[string]any{"workload": map[string]any{"manifests": []any{manifest}},
