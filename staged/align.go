@@ -29,6 +29,7 @@ func (d *decider) align() {
 		d.restart()
 	}
 	d.noteRevision()
+	d.noteExpedited()
 	d.noteClusters()
 	d.retries()
 	d.nameSkipped()

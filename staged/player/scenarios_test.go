@@ -361,6 +361,46 @@ func TestTwoPoliciesForOneWorkload(t *testing.T) {
 	}, hubAlone, withSpace)
 }
 
+// An urgent revision skips soaks and windows, and nothing else: stages still wait for the ones before, for
+// healthy clusters and for approvals.
+func TestAnUrgentRevision(t *testing.T) {
+	policy := strings.ReplaceAll(portPolicy, "destinations)", "destinations), soak: 30m, windows: [{cron: '0 0 1 1 *', duration: 1m}]")
+	policy = strings.Replace(policy, "progressDeadlineSeconds", "approval: {before: true}, progressDeadlineSeconds", 1)
+	eachPort(t, policy, func(t *testing.T, f *fleet) {
+		var events []string
+		f.options.Events = f.eventsNamed("Expedited", func(message string) { events = append(events, message) })
+		f.push("1")
+		time.Sleep(time.Hour) // the clock of the bubble begins within the window
+		f.play(func() {
+			f.run(20)
+			require.Empty(t, f.have, f.message())
+			require.Contains(t, f.message(), "waits for a window")
+			f.bad["dev1@1"] = true
+			f.annotate(v1alpha1.ExpediteAnnotation, "r9-000000000000 jane")
+			f.run(5)
+			require.Empty(t, events, "that is another revision")
+			f.annotate(v1alpha1.ExpediteAnnotation, f.status().Revisions[0].Name+" jane, incident 7")
+			f.run(20)
+			require.Equal(t, map[string]string{"dev1": "1"}, f.have, f.message())
+			delete(f.bad, "dev1@1")
+			f.run(10)
+			require.Equal(t, map[string]string{"dev1": "1"}, f.have, "the approval is not skipped: %s", f.message())
+			f.annotate(v1alpha1.ApprovalPrefix+"before.prod", f.record("prod").Awaiting.Ticket+" jane")
+			f.run(30)
+			require.Equal(t, versions("1", "1"), f.have, f.message())
+			require.True(t, f.holds("Succeeded"), f.message())
+			require.Len(t, events, 1)
+			require.Contains(t, events[0], "skips soaks and windows, as jane, incident 7 says")
+			for _, a := range f.status().History {
+				require.Equal(t, "jane, incident 7", a.ExpeditedBy)
+			}
+			f.push("2")
+			f.run(20)
+			require.Equal(t, versions("1", "1"), f.have, "another revision is not urgent: %s", f.message())
+		})
+	})
+}
+
 // A14: what KubeStellar says of a Binding is in the message, and nothing passes meanwhile.
 func TestErrorsOfABindingAreToldAndBlock(t *testing.T) {
 	scenario(t, atOnce(stageOf("dev", devs, ""), stageOf("prod", prods, "")), func(t *testing.T, f *fleet) {

@@ -23,6 +23,8 @@ type Status struct {
 	// Conflicts are the placements of others that hold objects of the workload in clusters of the
 	// policy.
 	Conflicts []Conflict `json:"conflicts,omitempty"`
+	// Expedited is the value of [ExpediteAnnotation] while it names the wanted revision.
+	Expedited string `json:"expedited,omitempty"`
 	// History is the last ten attempts that have ended, the oldest first.
 	History []Attempt `json:"history,omitempty"`
 	// Stages has a record for each stage of the spec, in the same order.
@@ -124,6 +126,8 @@ type Attempt struct {
 	Outcome    string `json:"outcome"`
 	Why        string `json:"why,omitempty"`
 	ApprovedBy string `json:"approvedBy,omitempty"`
+	// ExpeditedBy is who let the revision skip soaks and windows.
+	ExpeditedBy string `json:"expeditedBy,omitempty"`
 }
 
 // OwnedPlacement is the record of one placement: with KubeStellar a BindingPolicy.
