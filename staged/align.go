@@ -19,6 +19,7 @@ func (d *decider) align() {
 	}
 	lost := d.adopt()
 	d.readLedger()
+	d.readConflicts()
 	switch {
 	case lost && s.ActiveStage == "":
 		d.recover()
