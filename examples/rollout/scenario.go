@@ -203,6 +203,10 @@ var annotationReaders = map[string]annotationReader{
 		c.Silent, err = strconv.ParseBool(text)
 		return err
 	},
+	"rehearsal.had": func(c *rehearse.Cluster, text string) (err error) {
+		c.Had, err = strconv.ParseBool(text)
+		return err
+	},
 }
 
 // collectorOf converts a StatusCollector. staged.Compile has reported its faults.
