@@ -43,7 +43,7 @@
 //
 // One decision leaves the active stage and starts the next if all of this holds: the condition is
 // true for the CombinedStatus of every object that the filter keeps; the guards hold; both have held
-// for the soak; a person has approved, where approval is asked for; the objects that are gates
+// for the soak; a person has approved, where the stage wants that; the objects that are gates
 // satisfy their conditions; the transport reports no error; and the next stage may start: it is not
 // paused, it is approved, and its windows are open.
 //
@@ -80,7 +80,7 @@
 //     report carries the revision. Ordered: it was written after the delivery was confirmed, or the
 //     object is the same in both revisions. None: any report. Ordered is no proof: an agent that
 //     writes a cached old status late passes it.
-//   - the condition Verified is false while None is asked for, or is all there is.
+//   - the condition Verified is false while a stage requires None, or gets no more.
 //
 // Default is Ordered with updates: Staged, and None with AtOnce. The KubeStellar hub alone gives None:
 // there updates: Staged is stalled, EvidenceUnavailable, and nothing is changed, until the player may
@@ -116,7 +116,7 @@
 //
 // Soak and progressDeadlineSeconds are those of each batch: ten batches that soak for 30m take five
 // hours. With batchSoak and stageDeadlineSeconds there are a soak and a deadline of the whole stage.
-// With perCluster each cluster is a batch of its own and several are under way at once: see
+// With perCluster each cluster is its own batch and several are under way at once: see
 // [v1alpha1.PerCluster].
 //
 // # Invariants
@@ -138,9 +138,9 @@
 //	(e) Every wait has a reason: the object, the cluster and the value that was seen, or the
 //	    placement, the revision, the time or the annotation that is awaited.
 //
-// A decision is to be carried out in this order: the status, then placements, then removals. Each
+// Carry a decision out in this order: the status, then placements, then removals. Each
 // placement carries the version that the status has for it. So one that another program has read long
-// ago, or one from before it was removed, is recognised, and a late write of another program fails. A
+// ago, or one from before it was removed, is recognized, and a late write of another program fails. A
 // placement that is newer than the status shows that an old status was restored: then no approval and
 // no soak from before counts.
 //
@@ -154,7 +154,7 @@
 //   - A cluster that joins before the turn of its stage receives nothing until then; one that loses an
 //     object receives the newest version.
 //   - Objects that are added to or removed from the workload come and go everywhere at once.
-//   - A write of labels or annotations of an object is a new revision, too. Status that is returned
+//   - A write of labels or annotations of an object is also a new revision. Status that is returned
 //     into objects would be one, so wantSingletonReportedState is refused.
 //   - A version that is applied while a wave of clusters is open reaches that wave at once. It counts
 //     as the newer revision only.
@@ -171,8 +171,8 @@
 //
 // # Compatibility
 //
-// Policies for the workload stager work unchanged and mean the same. Where its behaviour is a
-// fault, ours differs on purpose:
+// Policies for the workload stager work unchanged and mean the same. Where its behavior is a
+// fault, ours differs intentionally:
 //
 //	the workload stager does                          | we do                             | test
 //	--------------------------------------------------+-----------------------------------+------------------------------

@@ -70,13 +70,13 @@ func (d *decider) readCluster(c *fleet.Cluster) {
 // isHeld reports whether a placement was observed to hold a cluster.
 func (d *decider) isHeld(cluster string) bool { return len(d.holders[cluster]) > 0 }
 
-// isRecorded reports whether something is known of a cluster beside its stage.
+// isRecorded reports whether something is known of a cluster in addition to its stage.
 func isRecorded(rec v1alpha1.ClusterRecord) bool {
 	return rec != (v1alpha1.ClusterRecord{Stage: rec.Stage})
 }
 
-// writeLedger writes the table into the status. Clusters of which nothing is known but their stage
-// are left out.
+// writeLedger writes the table into the status. It leaves out clusters that have
+// only a stage.
 func (d *decider) writeLedger() {
 	groups := map[v1alpha1.ClusterRecord][]string{}
 	for name, rec := range d.ledger {

@@ -171,7 +171,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// play rehearses each policy on clusters of its own, or all together.
+// play rehearses each policy on its own clusters, or all together.
 func play(ctx context.Context, o options, stdout io.Writer) error {
 	if o.ocm || o.argo {
 		return playPort(ctx, o.argo, stdout)

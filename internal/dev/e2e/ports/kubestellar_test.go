@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/stagecraft-go/stagecraft/staged/control"
+	fleetpkg "github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/manifestwork"
 )
@@ -31,7 +32,8 @@ func (f *fleet) overKubeStellar() {
 			schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}`, k[0], k[1], k[2], control.Group, control.Version))
 	}
 	time.Sleep(time.Minute) // a client asks for the kinds again
-	f.create(`{apiVersion: control.kubestellar.io/v1alpha1, kind: StatusCollector, metadata: {name: agg}, spec: {limit: 10, combinedFields: [{name: sum, type: SUM, subject: returned.status.availableReplicas}]}}`)
+	f.create(`{apiVersion: control.kubestellar.io/v1alpha1, kind: StatusCollector, metadata: {name: agg},
+		spec: {limit: 10, combinedFields: [{name: sum, type: SUM, subject: returned.status.availableReplicas}]}}`)
 	collectors := f.collector("returned.status.availableReplicas")
 	f.agents = func() {
 		for _, p := range f.list(bindingPolicyKind) {
@@ -88,20 +90,23 @@ func (f *fleet) distribute(obj unstructured.Unstructured, collectors map[string]
 }
 
 func (f *fleet) deliver(cluster, binding string, web *unstructured.Unstructured, held bool) {
-	spec, err := yaml.Marshal(map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "web", "namespace": "shop", "labels": web.GetLabels(), "annotations": web.GetAnnotations()}, "spec": web.Object["spec"]})
+	delivered := fleetpkg.Deliver(web)
+	raw, err := delivered.MarshalJSON()
 	require.NoError(f.t, err)
-	manifest, err := yaml.YAMLToJSON(spec)
-	require.NoError(f.t, err)
+	manifest := string(raw)
 	strategy := map[bool]string{true: "CreateOnly", false: "Update"}[held]
-	f.write(fmt.Sprintf(`{apiVersion: work.open-cluster-management.io/v1, kind: ManifestWork, metadata: {namespace: %s, name: %s, labels: {transport.kubestellar.io/originOwnerReferenceBindingKey: %s}},
-		spec: {workload: {manifests: [%s]}, manifestConfigs: [{resourceIdentifier: {group: apps, resource: deployments, namespace: shop, name: web}, updateStrategy: {type: %s}}]}}`, cluster, binding, binding, manifest, strategy))
+	f.write(fmt.Sprintf(`{apiVersion: work.open-cluster-management.io/v1, kind: ManifestWork,
+		metadata: {namespace: %s, name: %s, labels: {transport.kubestellar.io/originOwnerReferenceBindingKey: %s}},
+		spec: {workload: {manifests: [%s]}, manifestConfigs: [{updateStrategy: {type: %s},
+			resourceIdentifier: {group: apps, resource: deployments, namespace: shop, name: web}}]}}`, cluster, binding, binding, manifest, strategy))
 	if !held || f.have[cluster] == "" {
 		containers, _, _ := unstructured.NestedSlice(web.Object, "spec", "template", "spec", "containers")
 		f.have[cluster] = containers[0].(map[string]any)["image"].(string)
 	}
 	work, err := f.hub.Get(f.t.Context(), manifestwork.Kind, types.NamespacedName{Namespace: cluster, Name: binding})
 	require.NoError(f.t, err)
-	f.patch(manifestwork.Kind, cluster, binding, fmt.Sprintf(`{status: {conditions: [{type: Applied, status: "True", reason: X, message: "", lastTransitionTime: "2026-01-01T00:00:00Z", observedGeneration: %d}]}}`, work.GetGeneration()), "status")
+	f.patch(manifestwork.Kind, cluster, binding, fmt.Sprintf(`{status: {conditions: [{type: Applied, status: "True", reason: X, message: "",
+		lastTransitionTime: "2026-01-01T00:00:00Z", observedGeneration: %d}]}}`, work.GetGeneration()), "status")
 	f.ticks++
 	f.write(fmt.Sprintf(`{apiVersion: control.kubestellar.io/v1alpha1, kind: WorkStatus, metadata: {namespace: %s, name: appsv1-deployment-shop-web},
 		spec: {sourceRef: {group: apps, resource: deployments, namespace: shop, name: web}}, status: {availableReplicas: %d, seen: %d}}`, cluster, f.ready(cluster), f.ticks))
