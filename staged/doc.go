@@ -77,9 +77,10 @@
 //
 //   - applied is the revision that the transport confirmed in a cluster; empty is not known;
 //   - a report counts for the wanted revision if its evidence is at least requireEvidence. Exact: the
-//     report carries the revision. Ordered: it was written after the delivery was confirmed, or the
-//     object is the same in both revisions. None: any report. Ordered is no proof: an agent that
-//     writes a cached old status late passes it.
+//     report carries the revision. Ordered: the object is the same in both revisions; or its spec
+//     differs and its observedGeneration has risen since before the delivery; or, without one, it was
+//     written after the delivery was confirmed. None: any report. Ordered is no proof: an agent that
+//     writes a cached old status late, while an autoscaler raises the generation, passes it.
 //   - the condition Verified is false while a stage requires None, or gets no more.
 //
 // Default is Ordered with updates: Staged, and None with AtOnce. The KubeStellar hub alone gives None:
@@ -100,11 +101,38 @@
 // RollbackNeeded, and the message names the revision that the source must hold again; once it does,
 // these clusters get it before and apart from all stages. The workload is removed only from a cluster
 // that had none of it before the policy brought it: the transport saw that, or the stage says
-// withdrawFirst: true. Any other cluster keeps what it has.
+// withdrawFirst: true. Any other cluster keeps what it has. With revisions.restore the source is
+// written back to that revision, unless a GitOps tool manages it.
+//
+// A cluster that joins a passed stage gets the revision of that stage. If that cannot be placed, the
+// cluster waits by name (condition CannotDeliver). A held cluster that received something else, because
+// it lost an object, is named (event Escaped) and gets a turn.
 //
 // An approval names the ticket that the status and the message show. The ticket stands for the policy,
 // stage, gate, revision, plan and attempt. A value without a ticket counts only at evidence None, and
 // only if the annotation was seen absent after the ticket was in the status.
+//
+// The annotation expedite.community.kubestellar.io: "<revision> <who>" lets a revision skip soaks and
+// windows, and nothing else.
+//
+// # Adoption, deletion and recovery
+//
+// A BindingPolicy of a former StagedBindingPolicy of the same name is taken over. One of a user is
+// taken over if spec.adopt names it: the stage first holds its clusters and objects, so that they keep
+// what they have; then the message asks for its removal, or the rollout removes it (release: true).
+// The stage starts after that.
+//
+// With deletionPolicy Orphan, the default with updates: Staged, a deletion leaves the workload. With
+// Delete it is removed, the last stage first. In both cases the object has a finalizer, and placements
+// have no owner references. Without a deletion policy the garbage collector removes BindingPolicies.
+//
+// After its status was lost or restored, or the object has another uid, a rollout places and removes
+// nothing until it is known what each reachable cluster has, for ten minutes at most (Recovering).
+//
+// Where somebody else places objects of the workload in a cluster first, the policy places nothing
+// there, and is stalled (Conflict). The other goes on with a warning.
+//
+// A policy can have 5,000 clusters; with more it is stalled (TooManyClusters).
 //
 // # Time
 //
@@ -133,7 +161,7 @@
 //	    keeps a cluster until another one was observed to hold it.
 //	(c) A rollback ends: the stage is not entered again until another revision comes or a retry is asked
 //	    for.
-//	(d) When conditions hold and nobody edits, the rollout comes to its end, each cluster that
+//	(d) When conditions hold and no user edits, the rollout comes to its end, each cluster that
 //	    should have the workload has it, and nothing is left over.
 //	(e) Every wait has a reason: the object, the cluster and the value that was seen, or the
 //	    placement, the revision, the time or the annotation that is awaited.
