@@ -124,6 +124,9 @@ func ReadCSV(file string, from io.Reader) iter.Seq2[Record, error] {
 		header, err := in.Read()
 		if err == nil {
 			err = checkHeader(header)
+		}
+		if err == nil && end.cuts(in) {
+			err = errCutOff
 		} else if errors.Is(err, io.EOF) {
 			err = errors.New("want a first line with the names of the columns")
 		}
