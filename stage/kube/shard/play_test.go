@@ -25,6 +25,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
+	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
 var (
@@ -77,6 +78,10 @@ func (w *wire) Patch(ctx context.Context, kind schema.GroupVersionKind, name typ
 	return answer(w.link, got, err)
 }
 
+// plain hides the optional interfaces of the cluster in memory, with which a player would get around
+// the troubles of a wire.
+type plain struct{ transport.Transport }
+
 // A processGroup is several processes that play one cluster, each with a player, a lease holder and
 // a member of one group.
 type processGroup struct {
@@ -117,7 +122,7 @@ func (g *processGroup) join(identity string) {
 	holder, err := nodes.New(w, nodes.Options{Owns: member.Owns, Lease: nodes.Lease{Identity: "group"}})
 	require.NoError(g.t, err)
 	set := stage.MustCompile(presets.NodeFast(), presets.NodeHeartbeatWithLease(), presets.PodGeneral())
-	player := player.New(set, w, player.Options{Seed: 1, Filter: holder.Plays, Select: holder.Rules().Select()})
+	player := player.New(set, plain{w}, player.Options{Seed: 1, Filter: holder.Plays, Select: holder.Rules().Select()})
 	g.all.Go(func() { _ = player.Run(ctx) })
 	g.all.Go(func() { _ = holder.Run(ctx, player.Refilter) })
 	g.all.Go(func() { _ = member.Run(ctx, func() { holder.Refilter(); player.Refilter() }) })
