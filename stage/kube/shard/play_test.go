@@ -2,6 +2,7 @@ package shard_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -157,11 +158,15 @@ func phase(obj *unstructured.Unstructured) string {
 	return p
 }
 
+// histories is how many histories TestNoTransitionIsLostOrPlayedTwice plays: -histories 200 takes a
+// minute, and finds in one of twenty that a new owner gives a Pod the address of another.
+var histories = flag.Uint64("histories", 12, "how many random histories to play")
+
 // TestNoTransitionIsLostOrPlayedTwice lets processes that play one cluster die, leave, freeze and
 // lose their connections at random, while Pods are created and deleted. In the end every Pod runs,
 // was patched as often as it has Stages, and has its own address; the deleted Pods are gone.
 func TestNoTransitionIsLostOrPlayedTwice(t *testing.T) {
-	for seed := range uint64(10) {
+	for seed := range *histories {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newProcessGroup(t)

@@ -3,6 +3,7 @@ package shard_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -151,7 +152,16 @@ func TestAStoppedMemberThatGoesOn(t *testing.T) {
 				}
 				data, _, _ := unstructured.NestedStringMap(obj.Object, "data")
 				require.Equal(t, "yes", data["done"], "nothing is lost")
-				t.Log(data, count)
+				require.Equal(t, count["patch ConfigMap "+obj.GetName()]-1, len(data["log"]))
+				again := at == 2 && after || at == 3 || at == 4 && !after // between the first patch and the last
+				require.Equal(t, map[bool]string{false: "x", true: "xx"}[again], data["log"], "the transition begins again")
+				events := 0
+				for what, n := range count {
+					if strings.HasPrefix(what, "create Event ") {
+						events += n
+					}
+				}
+				require.LessOrEqual(t, events, 2)
 			})
 		}
 	}
