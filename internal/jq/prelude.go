@@ -78,9 +78,9 @@ const numeric = "acos/0 acosh/0 asin/0 asinh/0 atan/0 atanh/0 cbrt/0 ceil/0 cos/
 // natives hide the functions that gojq defines in Go and that take more than constant time or memory
 // for one step, and functions that read the machine. unlimited has the others.
 var natives = slices.Concat(
-	charged(byInput, "__shallow", "reverse/0 ascii_downcase/0 ascii_upcase/0 ltrim/0 rtrim/0 trim/0 length/0 utf8bytelength/0 "+
+	charged(byInput, "__shallow", "reverse/0 ltrim/0 rtrim/0 trim/0 length/0 utf8bytelength/0 "+
 		"_captures/0 toboolean/0"),
-	charged(byInput, "__keys", "keys/0"),
+	charged(byInput, "__keys", "keys/0 ascii_downcase/0 ascii_upcase/0"),
 	charged(byInput, "__runes", "explode/0"),
 	charged(byInput, "__deep", "implode/0 add/0 min/0 max/0 flatten/0 error/0"),
 	charged(byInput, "__print", "tojson/0 tostring/0 _tohtml/0 _touri/0 _tourid/0 _tocsv/0 _totsv/0 _tosh/0 _tobase64/0 _tobase64d/0"),
