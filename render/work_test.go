@@ -85,6 +85,7 @@ func evaluated(source string, obj map[string]any, times int) (work.Spent, float6
 	}
 	s := tmpl.newState()
 	in := Input{Object: obj, Now: time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC)}
+	s.reference = tmpl.bound(s) // made once
 	steps := 0.0
 	attempt := func(run func() error) error {
 		err := s.attempt(in, run)

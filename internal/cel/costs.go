@@ -101,13 +101,17 @@ func within(args []ref.Val, left int) (steps, _ int) {
 	return work(args[1], left), 0
 }
 
-// sum is the size of two texts one after the other; lists are not copied, but a map macro adds
-// elements to a list with the largest allowed number.
+// sum is the size of two texts or lists one after the other. A macro adds to a list of its own, which
+// is not copied.
 func sum(args []ref.Val, _ int) (steps, size int) {
 	x, isList := args[0].(traits.Lister)
 	y, both := args[1].(traits.Lister)
 	if isList && both {
-		return 0, times(intOf(x.Size())+intOf(y.Size()), elementSize)
+		n, m := intOf(x.Size()), intOf(y.Size())
+		if _, grows := x.(traits.MutableLister); grows {
+			return m / 4, times(n+m, elementSize)
+		}
+		return (n + m) / 4, times(n+m, elementSize)
 	}
 	steps, _ = shallow(args, 0)
 	return 2 * steps, len(textOf(args[0])) + len(textOf(args[1]))

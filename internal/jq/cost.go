@@ -41,7 +41,11 @@ var costs = map[string]cost{
 	"__each":     each,
 	"__element":  accessed,
 	"__text":     func(_ *budget, x, _ any) int { return runesSize(x) },
-	"__float":    func(*budget, any, any) int { return 2 << 10 },
+	"__has":      func(_ *budget, x, y any) int { return textSize(y) + unlessContainer(x) },
+	"__named":    func(_ *budget, x, _ any) int { return unlessObject(x) },
+	"__part":     func(_ *budget, x, _ any) int { return runesSize(x) + unlessList(x) },
+	"__number":   func(_ *budget, x, y any) int { return unlessNumber(x) + unlessNumber(y) },
+	"__float":    func(_ *budget, x, y any) int { return 2<<10 + unlessNumber(x) + unlessNumber(y) },
 }
 
 // operators are the costs of the binary operators.
@@ -174,7 +178,7 @@ func each(_ *budget, x, _ any) int {
 	case map[string]any:
 		return times(8*elementSize, len(v))
 	}
-	return 0
+	return previewSize(x)
 }
 
 // accessed is the cost of x[y], which is a character, a field, an element, a part or the places of
@@ -182,39 +186,11 @@ func each(_ *budget, x, _ any) int {
 func accessed(b *budget, x, y any) int {
 	switch key := y.(type) {
 	case string:
-		return len(key)
+		return len(key) + unlessObject(x)
 	case []any:
-		return found(b, x, y)
+		return found(b, x, y) + unlessList(x)
 	}
-	return runesSize(x)
-}
-
-// walked is the cost of getpath(y).
-func walked(b *budget, x, y any) int {
-	path, _ := y.([]any)
-	n := 0
-	for _, key := range path {
-		n = min(n+elementSize+accessed(b, x, key), 1<<50)
-		x = elementOf(x, key)
-	}
-	return n
-}
-
-// elementOf is x[key], as far as a path goes through lists and objects.
-func elementOf(x, key any) any {
-	switch of := x.(type) {
-	case map[string]any:
-		name, _ := key.(string)
-		return of[name]
-	case []any:
-		if i, ok := gojq.ToInt(key); ok {
-			return elementAt(of, i)
-		}
-		if _, ok := key.(map[string]any); ok {
-			return x // a part, which is not larger
-		}
-	}
-	return nil
+	return runesSize(x) + unlessList(x)
 }
 
 // pieces is the size of x | split(y).

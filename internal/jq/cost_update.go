@@ -18,6 +18,9 @@ var specials = map[string]special{
 	"__update": func(b *budget, x any, args []any) (int, any) {
 		return pathCost(b, x, args[0]) + inserted(args[0], args[1]), args
 	},
+	"__numbers": func(_ *budget, _ any, args []any) (int, any) {
+		return unlessNumber(args[0]) + unlessNumber(args[1]) + unlessNumber(args[2]), args
+	},
 	"__begin": func(_ *budget, x any, _ []any) (int, any) { return elementSize, &update{whole: x} },
 	"__kept": func(b *budget, x any, args []any) (int, any) {
 		u := args[0].(*update)
@@ -45,8 +48,11 @@ var specials = map[string]special{
 // index.
 func pathCost(_ *budget, x, y any) int {
 	path, _ := y.([]any)
-	n := shallowSize(y)
+	whole, n := x, shallowSize(y)
 	for _, key := range path {
+		if !hasPart(x, key) {
+			return n + previewSize(whole) + previewSize(y)
+		}
 		n = min(n+shallowSize(x)+textSize(key), 1<<50)
 		list, _ := x.([]any)
 		if i, ok := gojq.ToInt(key); ok {

@@ -26,7 +26,7 @@ import (
 // 0.12.20: it puts a constant into the place of the previous value, which is wrong if this value
 // comes from one of several branches, as in (if .a then 1 else 2 end | 3) < 10.
 func guard(q *gojq.Query) error {
-	g := &guarding{keep: constantTargets(q)}
+	g := &guarding{keep: constantTargets(q), tries: hasTry(q)}
 	walk(q, g.visit)
 	return errors.Join(g.faults...)
 }
@@ -34,6 +34,7 @@ func guard(q *gojq.Query) error {
 // guarding is one call of guard.
 type guarding struct {
 	keep   map[*gojq.Term]bool // parts of paths that stay as they are
+	tries  bool                // errors are caught, so that their texts are made, which takes time
 	faults []error
 }
 
@@ -47,6 +48,10 @@ func (g *guarding) visit(node any) {
 		}
 	case *gojq.Index:
 		guardKey(&x.Str, &x.Start)
+	case *gojq.Pattern:
+		if g.tries {
+			x.Object = computedKeys(x.Object)
+		}
 	case *gojq.PatternObject:
 		guardKey(&x.KeyString, &x.KeyQuery)
 		if x.KeyQuery != nil {
@@ -60,6 +65,45 @@ func (g *guarding) visit(node any) {
 			x.KeyQuery = pipeline(x.KeyQuery, charge("__text"))
 		}
 	}
+}
+
+// hasTry reports whether a program catches errors.
+func hasTry(q *gojq.Query) (tries bool) {
+	walk(q, func(node any) {
+		switch x := node.(type) {
+		case *gojq.Try:
+			tries = true
+		case *gojq.Suffix:
+			tries = tries || x.Optional
+		}
+	})
+	return tries
+}
+
+// computedKeys writes the constant keys of a pattern as guarded queries: {a: $x, $y} becomes
+// {("a"): $x, ("y"): $y}.
+func computedKeys(object []*gojq.PatternObject) (out []*gojq.PatternObject) {
+	add := func(key string, value *gojq.Pattern) {
+		text := &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeString, Str: &gojq.String{Str: key}}}
+		out = append(out, &gojq.PatternObject{KeyQuery: call("__element", budgetVariable, text), Val: value})
+	}
+	for _, kv := range object {
+		name, isVariable := strings.CutPrefix(kv.Key, "$")
+		switch {
+		case isVariable:
+			add(name, named(kv.Key))
+			if kv.Val != nil {
+				add(name, kv.Val)
+			}
+		case kv.Key != "":
+			add(kv.Key, kv.Val)
+		case kv.KeyString != nil:
+			add(kv.KeyString.Str, kv.Val)
+		default:
+			out = append(out, kv)
+		}
+	}
+	return out
 }
 
 // constantTargets are the terms of constant paths on the left of an assignment.
@@ -176,7 +220,7 @@ func (g *guarding) term(t *gojq.Term) {
 	case gojq.TermTypeRecurse:
 		*t = *call("recurse").Term
 	case gojq.TermTypeIndex:
-		if guarded := guardedIndex(dot, t.Index); guarded != nil {
+		if guarded := g.index(dot, t.Index); guarded != nil {
 			*t = *guarded.Term
 		}
 	}
@@ -188,13 +232,13 @@ func (g *guarding) term(t *gojq.Term) {
 		if s.Optional && i > 0 && !suffixes[i-1].Optional {
 			continue // done with the previous suffix
 		}
-		addSuffix(t, s, optional)
+		g.addSuffix(t, s, optional)
 	}
 }
 
 // addSuffix puts a suffix on a term whose suffixes are guarded. If the suffix is optional, gojq
 // evaluates it on the output of the term: t[k]? is t | try .[k].
-func addSuffix(t *gojq.Term, s *gojq.Suffix, optional bool) {
+func (g *guarding) addSuffix(t *gojq.Term, s *gojq.Suffix, optional bool) {
 	of := &gojq.Query{Term: &gojq.Term{}}
 	*of.Term = *t
 	if optional {
@@ -206,7 +250,7 @@ func addSuffix(t *gojq.Term, s *gojq.Suffix, optional bool) {
 		iterate := &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeIdentity, SuffixList: []*gojq.Suffix{{Iter: true}}}}
 		guarded = parenthesized(pipeline(of, pipeline(charge("__each"), iterate)))
 	case s.Index != nil:
-		guarded = guardedIndex(of, s.Index)
+		guarded = g.index(of, s.Index)
 	}
 	switch {
 	case guarded != nil && optional:
@@ -226,19 +270,19 @@ func copyOf(t *gojq.Term) *gojq.Term {
 	return &other
 }
 
-// guardedIndex is t[x], or nil if the cost is constant, as of a name.
-func guardedIndex(t *gojq.Query, x *gojq.Index) *gojq.Query {
-	if x.Name != "" || x.Str != nil {
-		return nil
-	}
+// index is t[x], or nil if the cost is constant, as of a name if no errors are caught.
+func (g *guarding) index(t *gojq.Query, x *gojq.Index) *gojq.Query {
 	of := func(i *gojq.Index) *gojq.Query {
 		return &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeIndex, Index: i}}
 	}
-	if isConstantIndex(x) {
-		if !x.IsSlice && isText(x.Start) {
-			return nil
-		}
-		return parenthesized(pipeline(t, pipeline(charge("__text"), of(x))))
+	isName := x.Name != "" || x.Str != nil || !x.IsSlice && isText(x.Start)
+	switch {
+	case isName && !g.tries:
+		return nil
+	case isName:
+		return parenthesized(pipeline(t, pipeline(charge("__named"), of(x))))
+	case isConstantIndex(x):
+		return parenthesized(pipeline(t, pipeline(charge("__part"), of(x))))
 	}
 	if !x.IsSlice {
 		access := bind(call("__element", budgetVariable, call("$__k")), named("$__k"), of(&gojq.Index{Start: call("$__k")}))
@@ -252,7 +296,7 @@ func guardedIndex(t *gojq.Query, x *gojq.Index) *gojq.Query {
 	if end != nil {
 		bounds.End = call("$__e")
 	}
-	out := parenthesized(pipeline(t, pipeline(charge("__text"), of(bounds))))
+	out := parenthesized(pipeline(t, pipeline(charge("__part"), of(bounds))))
 	if end != nil {
 		out = bind(end, named("$__e"), out)
 	}

@@ -250,6 +250,7 @@ func (w *worker) forgetIfUnwatched(o *objectState) {
 // start plays a transition.
 func (w *worker) start(ctx context.Context, t stage.Transition, now time.Time) {
 	o := w.objects[t.Key]
+	refilters := w.player.refilters.Load() // before the filter is asked
 	if !w.included(o.obj) {
 		w.exclude(o)
 		return
@@ -259,7 +260,7 @@ func (w *worker) start(ctx context.Context, t stage.Transition, now time.Time) {
 		w.failed(t, -1, nil, err)
 		return
 	}
-	o.inFlight = &inFlight{transition: t, obj: o.obj, plan: plan}
+	o.inFlight = &inFlight{transition: t, obj: o.obj, plan: plan, refilters: refilters}
 	o.pause = backoff{first: w.player.options.RetryAfter, longest: w.player.options.MaxRetryAfter, hash: random.Hash(t.Seed()).Text("retry")}
 	o.conflicted = false
 	w.resume(ctx, o)
