@@ -27,7 +27,7 @@ func (c *Cluster) Patch(ctx context.Context, gvk schema.GroupVersionKind, name t
 	r.ctx = ctx
 	body, undecodable := decodeBody(t, data)
 	return c.write(r, func(r *request) (*unstructured.Unstructured, error) {
-		if r.decided != nil { // the object of the first time has parts of the body
+		if r.tries > 1 { // the object of the first time has parts of the body
 			body, undecodable = decodeBody(t, data)
 		}
 		switch {
@@ -54,11 +54,20 @@ func (r *request) patch(t types.PatchType, body any) (*unstructured.Unstructured
 	if err != nil {
 		return nil, err
 	}
-	next, err := r.applied(old.object().Object, t, body)
+	next, err := r.patched(old.object().Object, t, body)
 	if err != nil {
 		return nil, err
 	}
 	return r.replacePatched(old, next)
+}
+
+// patched is applied without the lock.
+func (r *request) patched(obj map[string]any, t types.PatchType, body any) (next any, err error) {
+	err = r.unlocked(func() (err error) {
+		next, err = r.applied(obj, t, body)
+		return err
+	})
+	return next, err
 }
 
 // patchValue patches an object for a caller that has computed the result for a known state of the
@@ -72,7 +81,7 @@ func (r *request) patchValue(p transport.PatchResult) (*unstructured.Unstructure
 	if after, ok := r.made(p, stored); ok {
 		return r.replacePatched(old, after)
 	}
-	next, err := r.applied(stored, p.Type, p.Data)
+	next, err := r.patched(stored, p.Type, p.Data)
 	if err != nil {
 		return nil, err
 	}

@@ -32,11 +32,10 @@ type store struct {
 	generated  tallies[string]                    // names generated, by prefix
 	expiries   expiries                           // of Events
 	pages      pages                              // lists that are read page by page
-	interner   interner                           // the parts that objects share
-	current    request                            // the present write
+	interner   *interner                          // the parts that objects share
+	idle       []*request                         // to be used again
 	stamp      any                                // the timestamp that was computed last, for the time stamped
 	stamped    time.Time
-	reviewed   Review  // the view of hooks on the current write
 	hooks      []Hooks // in the order in which they were added
 	tracks     bool    // objects have managedFields from their creation on
 }
@@ -197,7 +196,6 @@ func (s *store) put(r *record, obj map[string]any) {
 	r.kind.table.note(event{version: s.version, typ: typ, record: r, obj: next, old: old})
 	if r.kind.table.resource == definitions {
 		s.define(obj)
-		s.current.Warning = s.warnOfSchemas(old, obj)
 	}
 	if hasTTL(r.kind.table.resource) {
 		s.expiries.keep(r, s.now())
