@@ -13,7 +13,7 @@ import (
 func TestOnlyFeedsAreWaitedForWithoutEnd(t *testing.T) {
 	for unbounded, held := range map[bool]int{true: backlog + 100, false: backlog - 1} {
 		l := log{keep: 10}
-		l.join(&watcher{unbounded: unbounded})
+		l.watchers = []*watcher{{unbounded: unbounded}}
 		for range backlog + 100 {
 			l.append(event{})
 		}

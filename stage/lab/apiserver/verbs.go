@@ -171,6 +171,9 @@ func (f form) contentType(stream string) string {
 }
 
 func (c *call) get() error {
+	if err := c.cluster.CheckVersion(c.query.Get("resourceVersion")); err != nil {
+		return err
+	}
 	u, err := c.cluster.Get(c.ctx, c.of.storage, c.key())
 	if err != nil {
 		return err
