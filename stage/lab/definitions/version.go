@@ -21,6 +21,7 @@ type version struct {
 	rules      *cel.Validator             // nil: the schema has no rules
 	scale      *apiextensions.CustomResourceSubresourceScale
 	namespaced bool
+	weights    *weights
 }
 
 // compile compiles the schema of a version.
@@ -49,6 +50,7 @@ func compile(crd *apiextensions.CustomResourceDefinition, name string) (*version
 			return nil, err
 		}
 	}
+	v.weights = weightsOf(v.schema)
 	v.rules = cel.NewValidator(v.schema, true, celconfig.PerCallLimit)
 	return v, nil
 }
