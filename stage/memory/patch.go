@@ -204,6 +204,20 @@ func ApplyJSONPatch(fields map[string]any, patch []byte) (any, error) {
 	return patchedByJSON(fields, body)
 }
 
+// CheckJSONPatch returns an error if a JSON patch on fields exceeds a limit of [ApplyJSONPatch]. It
+// ignores other faults of the patch. It is for patches that another library applies. It is safe for
+// concurrent use.
+func CheckJSONPatch(fields map[string]any, operations []byte) error {
+	var ops []any
+	if utiljson.Unmarshal(operations, &ops) != nil {
+		return nil
+	}
+	if _, err := patch.JSON(fields, ops); patch.IsLimit(err) {
+		return err
+	}
+	return nil
+}
+
 func patchedByJSON(fields map[string]any, body any) (any, error) {
 	ops, ok := body.([]any)
 	if !ok {
@@ -258,6 +272,9 @@ func unsupported(message string) error {
 
 // decodeYAML reads one YAML or JSON document, integers as int64.
 func decodeYAML(data []byte) (map[string]any, error) {
+	if err := CheckAliases(data); err != nil {
+		return nil, err
+	}
 	text, err := yaml.YAMLToJSON(data)
 	if err != nil {
 		return nil, err

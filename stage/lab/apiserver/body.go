@@ -17,6 +17,8 @@ import (
 	k8sjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
+
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
 // maxBody is how long the body of a request may be, as in kube-apiserver.
@@ -31,7 +33,20 @@ func readBody(r *http.Request) ([]byte, error) {
 	case len(data) > maxBody:
 		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", maxBody))
 	}
-	return data, nil
+	if err := take(r.Context(), len(data)); err != nil {
+		return nil, err
+	}
+	if strings.Contains(r.Header.Get("Content-Type"), "yaml") {
+		err = checkAliases(data)
+	}
+	return data, err
+}
+
+func checkAliases(data []byte) error {
+	if err := memory.CheckAliases(data); err != nil {
+		return badRequest("error decoding YAML: %v", err)
+	}
+	return nil
 }
 
 // strictness is the parameter fieldValidation.
@@ -202,6 +217,9 @@ func fieldsOf(obj runtime.Object, kind schema.GroupVersionKind) (*unstructured.U
 func decodeOptions(r *http.Request, version schema.GroupVersion, into *metav1.DeleteOptions) error {
 	data, err := readBody(r)
 	if err != nil || len(data) == 0 {
+		return err
+	}
+	if err := checkAliases(data); err != nil { // it is read as YAML, whatever its type
 		return err
 	}
 	var given metav1.TypeMeta

@@ -205,6 +205,13 @@ func (c *call) list() error {
 	if err != nil {
 		return err
 	}
+	return c.writeList(list)
+}
+
+func (c *call) writeList(list *unstructured.UnstructuredList) error {
+	if c.form.streams() {
+		return c.streamList(list)
+	}
 	data, err := c.marshalList(list)
 	if err != nil {
 		return err
@@ -409,10 +416,5 @@ func (c *call) deleteCollection() error {
 			return err
 		}
 	}
-	data, err := c.marshalList(found)
-	if err != nil {
-		return err
-	}
-	writeBytes(c.w, http.StatusOK, c.form.contentType(""), data)
-	return nil
+	return c.writeList(found)
 }
