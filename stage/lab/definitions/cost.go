@@ -2,12 +2,14 @@ package definitions
 
 import (
 	"fmt"
-	"regexp/syntax"
 	"slices"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/celpatterns"
 )
 
 // These limits bound the work for one object and one definition. They are counted before the work
@@ -67,7 +69,7 @@ func (w *weights) add(v *structural.ValueValidation) {
 		w.fixed += 1 + sizeOf(e.Object)/8
 	}
 	if v.Pattern != "" {
-		w.perByte += states(v.Pattern)
+		w.perByte += celpatterns.States(v.Pattern)
 	}
 	for _, all := range [][]structural.NestedValueValidation{v.AllOf, v.AnyOf, v.OneOf} {
 		for i := range all {
@@ -232,30 +234,62 @@ func sizeOf(v any) (n int) {
 	return 8
 }
 
-// states returns the approximate number of states of a pattern; 1 for an invalid one.
-func states(pattern string) int {
-	re, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return 1
-	}
-	return statesOf(re)
+// rulePatterns are the patterns in the CEL rules of a schema.
+type rulePatterns struct {
+	states   int  // of the largest pattern
+	computed bool // there are patterns that the objects make
 }
 
-func statesOf(re *syntax.Regexp) int {
-	n := 1
-	switch re.Op {
-	case syntax.OpLiteral:
-		return 1 + len(re.Rune)
-	case syntax.OpCapture, syntax.OpStar, syntax.OpPlus, syntax.OpQuest:
-		n = 2
+func (p *rulePatterns) addRules(rules apiextensionsv1.ValidationRules) {
+	for _, rule := range rules {
+		for _, expression := range []string{rule.Rule, rule.MessageExpression} {
+			most, computed := celpatterns.Of(expression)
+			p.states, p.computed = max(p.states, most), p.computed || computed
+		}
 	}
-	for _, sub := range re.Sub {
-		n += statesOf(sub)
+}
+
+func (p *rulePatterns) add(s *structural.Structural) {
+	p.addRules(s.XValidations)
+	for _, inner := range s.Properties {
+		p.add(&inner)
 	}
-	if re.Op == syntax.OpRepeat {
-		n *= 1 + max(re.Min, re.Max)
+	if s.Items != nil {
+		p.add(s.Items)
 	}
-	return n
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil {
+		p.add(s.AdditionalProperties.Structural)
+	}
+}
+
+// affords returns a fault if one match of a pattern with all texts of an object takes too many
+// steps. How often rules match is limited by the cost limits of CEL.
+func (p rulePatterns) affords(obj map[string]any) field.ErrorList {
+	states := p.states
+	if p.computed {
+		states = max(states, statesIn(obj))
+	}
+	if n := sizeOf(obj); states == 0 || states <= maxSteps/max(n, 1) {
+		return nil
+	}
+	return field.ErrorList{field.Forbidden(nil, fmt.Sprintf("a pattern in x-kubernetes-validations takes more than %d steps for this object: shorten the object, or simplify the pattern", maxSteps))}
+}
+
+// statesIn returns the states of the texts of a value, if one is used as a pattern.
+func statesIn(v any) (most int) {
+	switch v := v.(type) {
+	case string:
+		return celpatterns.States(v)
+	case map[string]any:
+		for _, member := range v {
+			most = max(most, statesIn(member))
+		}
+	case []any:
+		for _, item := range v {
+			most = max(most, statesIn(item))
+		}
+	}
+	return most
 }
 
 // patternFaults returns a fault if the patterns of a definition have more than 50,000 states.
@@ -264,7 +298,7 @@ func patternFaults(crd *apiextensions.CustomResourceDefinition) field.ErrorList 
 	visit := func(s *apiextensions.JSONSchemaProps) {
 		if s.Pattern != "" && !known[s.Pattern] {
 			known[s.Pattern] = true
-			sum += states(s.Pattern)
+			sum += celpatterns.States(s.Pattern)
 		}
 	}
 	if crd.Spec.Validation != nil {

@@ -70,6 +70,9 @@ func (x *Index) validate(v *memory.Review) error {
 	}
 	faults := s.weights.affords(v.New.Object, (*budget).validate)
 	if len(faults) == 0 {
+		faults = s.patterns.affords(v.New.Object)
+	}
+	if len(faults) == 0 {
 		faults = s.check(v)
 	}
 	if len(faults) > 0 {

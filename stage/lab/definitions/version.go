@@ -22,6 +22,7 @@ type version struct {
 	scale      *apiextensions.CustomResourceSubresourceScale
 	namespaced bool
 	weights    *weights
+	patterns   rulePatterns
 }
 
 // compile compiles the schema of a version.
@@ -51,6 +52,7 @@ func compile(crd *apiextensions.CustomResourceDefinition, name string) (*version
 		}
 	}
 	v.weights = weightsOf(v.schema)
+	v.patterns.add(v.schema)
 	v.rules = cel.NewValidator(v.schema, true, celconfig.PerCallLimit)
 	return v, nil
 }
