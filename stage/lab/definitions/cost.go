@@ -32,6 +32,7 @@ const (
 type weights struct {
 	fixed      int // steps for each value
 	perByte    int // steps for each byte of a string
+	nested     int // how many checks in allOf, anyOf, oneOf and not are about all members or items
 	properties map[string]*weights
 	defaults   map[string]int // sizes of the defaults of properties, in bytes, with the defaults inside
 	others     *weights       // of additional properties
@@ -97,12 +98,14 @@ func (w *weights) addNested(n *structural.NestedValueValidation) {
 			w.items = &weights{}
 		}
 		w.items.addNested(n.Items)
+		w.nested++
 	}
 	if n.AdditionalProperties != nil {
 		if w.others == nil {
 			w.others = &weights{}
 		}
 		w.others.addNested(n.AdditionalProperties)
+		w.nested++
 	}
 }
 
@@ -117,6 +120,7 @@ func (w *weights) property(name string) *weights {
 // A budget is what is left of the limits for one object.
 type budget struct {
 	steps, bytes int
+	ofValues     bool // texts take no steps
 }
 
 // A place is a path to a value, the last element first.
@@ -143,14 +147,18 @@ func (b *budget) validate(v any, w *weights) (place, bool) {
 	b.steps -= w.fixed
 	switch v := v.(type) {
 	case string:
-		b.steps -= w.perByte * len(v)
+		if !b.ofValues {
+			b.steps -= w.perByte * len(v)
+		}
 	case map[string]any:
+		b.steps -= w.nested * perPair * len(v) * len(v)
 		for name, member := range v {
 			if at, ends := b.validate(member, w.property(name)); ends {
 				return append(at, name), true
 			}
 		}
 	case []any:
+		b.steps -= w.nested * perPair * len(v) * len(v)
 		for i, item := range v {
 			if at, ends := b.validate(item, w.items); ends {
 				return append(at, i), true
@@ -202,7 +210,7 @@ func (w *weights) filled(v any) int {
 
 // affords returns a fault if a value needs more than the limits.
 func (w *weights) affords(v any, spend func(*budget, any, *weights) (place, bool)) field.ErrorList {
-	b := &budget{maxSteps, maxDefaults}
+	b := &budget{steps: maxSteps, bytes: maxDefaults}
 	at, ends := spend(b, v, w)
 	switch {
 	case !ends:

@@ -103,8 +103,23 @@ func TestPatternsOfDefinitionsAreCounted(t *testing.T) {
 func TestFaultsAreShort(t *testing.T) {
 	cluster, err := define(t, `{type: object, properties: {l: {type: array, items: {type: integer}}, s: {type: string, pattern: "^b$"}}}`)
 	require.NoError(t, err)
-	_, err = cluster.Create(t.Context(), oven(map[string]any{"l": manyOf(50_000, "x"), "s": strings.Repeat("a", 500_000)}), metav1.CreateOptions{})
-	require.True(t, apierrors.IsInvalid(err))
-	require.ErrorContains(t, err, "more faults")
-	require.Less(t, len(err.Error()), 30_000)
+	for n, text := range map[int]string{500: "401 more faults", 50_000: "the object has very many faults, one of them: spec.l[0] in body must be of type integer"} {
+		_, err = cluster.Create(t.Context(), oven(map[string]any{"l": manyOf(n, "x"), "s": strings.Repeat("a", 500_000)}), metav1.CreateOptions{})
+		require.True(t, apierrors.IsInvalid(err))
+		require.ErrorContains(t, err, text)
+		require.Less(t, len(err.Error()), 30_000)
+	}
+	_, err = cluster.Create(t.Context(), oven(map[string]any{"l": manyOf(50_000, int64(1))}), metav1.CreateOptions{})
+	require.NoError(t, err)
+}
+
+// TestFaultsOfNestedChecks checks the same for checks in anyOf, which are not found by the first
+// validation.
+func TestFaultsOfNestedChecks(t *testing.T) {
+	cluster, err := define(t, `{type: object, properties: {l: {type: array, items: {type: string}, anyOf: [{items: {pattern: "^b$"}}, {minItems: 1}]}}}`)
+	require.NoError(t, err)
+	_, err = cluster.Create(t.Context(), oven(map[string]any{"l": manyOf(50_000, "x")}), metav1.CreateOptions{})
+	require.ErrorContains(t, err, "spec.l[0]: Forbidden: the validation of the object takes more than")
+	_, err = cluster.Create(t.Context(), oven(map[string]any{"l": manyOf(100, "x")}), metav1.CreateOptions{})
+	require.NoError(t, err)
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/definitions/internal/form"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
@@ -68,10 +69,7 @@ func (x *Index) validate(v *memory.Review) error {
 	if s == nil || err != nil {
 		return err
 	}
-	faults := s.weights.affords(v.New.Object, (*budget).validate)
-	if len(faults) == 0 {
-		faults = s.patterns.affords(v.New.Object)
-	}
+	faults := s.affords(v.New.Object)
 	if len(faults) == 0 {
 		faults = s.check(v)
 	}
@@ -79,6 +77,17 @@ func (x *Index) validate(v *memory.Review) error {
 		return apierrors.NewInvalid(v.Kind.GroupKind(), v.Name.Name, shortened(faults))
 	}
 	return nil
+}
+
+// affords returns a fault if the validation of an object would take too long.
+func (v *version) affords(obj map[string]any) field.ErrorList {
+	if faults := v.weights.affords(obj, (*budget).validate); len(faults) > 0 {
+		return faults
+	}
+	if faults := v.patterns.affords(obj); len(faults) > 0 {
+		return faults
+	}
+	return v.tooMany(obj)
 }
 
 // reviewed returns the schema for the object of a write; nil if its kind has no definition.
