@@ -29,6 +29,7 @@ type Review struct {
 	rehearsed bool // the write is carried out again after a remote call
 	unlocked  bool // the present hook runs without the lock
 	statuses  []statusOfOther
+	bytes     int // of New; 0: not known
 }
 
 // reviewOf returns the Review of the current write, the same Review each time.
@@ -53,6 +54,11 @@ func (v *Review) Context() context.Context {
 	}
 	return v.ctx
 }
+
+// Weigh tells the cluster how many bytes New has, about. The cluster keeps fewer events of earlier
+// versions if they take more than 128 MiB, see [Options.History]; it counts only what is weighed. A
+// server weighs all objects that its clients write. New must not become larger afterwards.
+func (v *Review) Weigh(bytes int) { v.bytes = bytes }
 
 // kept returns a Review of the same write that stays valid after it.
 func (v *Review) kept() *Review {

@@ -48,7 +48,7 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 	case finished(metadataOf(next)):
 		r.drop(old)
 	default:
-		r.put(old, next)
+		r.putWeighed(old, next, r.view.bytes)
 		return old.object(), nil
 	}
 	return &unstructured.Unstructured{Object: next}, nil

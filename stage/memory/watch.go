@@ -25,7 +25,11 @@ type event struct {
 	typ      watch.EventType
 	record   *record
 	obj, old *unstructured.Unstructured
+	bytes    int // of obj; 0: not known
 }
+
+// maxHistory is the limit of the known bytes of all events of a cluster.
+const maxHistory = 128 << 20
 
 // log has the last events of a table: at least keep events, and more for slow watchers. Writers
 // append and never wait for watchers.
@@ -37,11 +41,13 @@ type log struct {
 	version  uint64 // of the last dropped event
 	watchers []*watcher
 	end      atomic.Uint64 // head, for Feeds that read it without the lock
+	bytes    int           // of the events
 }
 
 // append adds an event, and returns the events that are dropped.
 func (l *log) append(e event) (forgotten []event) {
 	l.events = append(l.events, e)
+	l.bytes += e.bytes
 	if len(l.events) >= l.limit {
 		forgotten = l.trim()
 		l.limit = len(l.events) + l.keep
@@ -68,15 +74,37 @@ func (l *log) trim() (forgotten []event) {
 			floor = min(floor, max(w.next, l.first))
 		}
 	}
-	n := int(floor - l.first)
+	return l.drop(int(floor - l.first))
+}
+
+// drop drops the first n events.
+func (l *log) drop(n int) (forgotten []event) {
 	if n == 0 {
 		return nil
 	}
 	forgotten = l.events[:n]
+	for _, e := range forgotten {
+		l.bytes -= e.bytes
+	}
 	l.version = forgotten[n-1].version
 	l.events = slices.Clone(l.events[n:])
-	l.first = floor
+	l.first += uint64(n)
 	return forgotten
+}
+
+// dropBytes drops the older half of the bytes, except events that a Feed has not read.
+func (l *log) dropBytes() {
+	n, dropped := 0, 0
+	for n < len(l.events) && dropped < l.bytes/2 {
+		dropped += l.events[n].bytes
+		n++
+	}
+	for _, w := range l.watchers {
+		if w.unbounded {
+			n = min(n, int(max(w.next, l.first)-l.first))
+		}
+	}
+	l.drop(n)
 }
 
 // after returns the number of the first event after a version.

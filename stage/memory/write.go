@@ -239,7 +239,7 @@ func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Un
 	}
 	r.view.putStatuses()
 	r.warn(nil, root)
-	return r.insert(r.kind, r.Name, root).object(), nil
+	return r.insert(r.kind, r.Name, root, r.view.bytes).object(), nil
 }
 
 // taken returns the error for an object whose name is taken. An invalid object gets the error of

@@ -12,7 +12,8 @@ import (
 func sizes() memory.Hooks { return memory.Hooks{Name: "sizes", Validate: checkSize} }
 
 func checkSize(v *memory.Review) error {
-	if spare(v.New.Object, maxStored) >= 0 {
+	left := spare(v.New.Object, maxStored)
+	if v.Weigh(maxStored - left); left >= 0 {
 		return nil
 	}
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 500, Message: "etcdserver: request is too large"}}
