@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/stagecraft-go/stagecraft/internal/managedfields"
 	"github.com/stagecraft-go/stagecraft/internal/patch"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,6 +60,10 @@ func (r *request) configured(before, config map[string]any, force bool) (next ma
 func answer(err error) error {
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
 		return err
+	}
+	var tooWide *managedfields.WidthError
+	if errors.As(err, &tooWide) {
+		return apierrors.NewRequestEntityTooLargeError(err.Error())
 	}
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error()}}
 }

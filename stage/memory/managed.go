@@ -7,6 +7,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/managedfields"
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/internal/patch"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // writer returns the manager and operation of this request. objects are the objects of the request.
@@ -86,10 +87,14 @@ func (r *request) reassigned(before, next map[string]any) ([]any, error) {
 }
 
 // entriesAfter returns the managedFields after an update; nil for an object with a field of a wrong
-// type. The error is that of unlocked.
+// type. The error is that of unlocked, or that the object has too many members.
 func (r *request) entriesAfter(w managedfields.Writer, before, next map[string]any) (entries []any, err error) {
 	err = r.unlocked(func() error {
-		entries, _ = w.Update(before, next)
+		var updated error
+		var tooWide *managedfields.WidthError
+		if entries, updated = w.Update(before, next); errors.As(updated, &tooWide) {
+			return apierrors.NewRequestEntityTooLargeError(tooWide.Error())
+		}
 		return nil
 	})
 	return entries, err

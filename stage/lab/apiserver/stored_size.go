@@ -8,38 +8,53 @@ import (
 )
 
 // sizes are hooks that refuse an object which etcd would refuse, so that no object grows without
-// end.
-func sizes() memory.Hooks { return memory.Hooks{Name: "sizes", Validate: checkSize} }
+// end: before field management and validation, whose work grows with it, and at the end.
+func sizes() memory.Hooks {
+	return memory.Hooks{Name: "sizes", Default: checkSize, Validate: checkSize}
+}
 
 func checkSize(v *memory.Review) error {
-	left := spare(v.New.Object, maxStored)
-	if v.Weigh(maxStored - left); left >= 0 {
+	var s size
+	s.add(v.New.Object)
+	if v.Weigh(s.memory); s.text <= maxStored {
 		return nil
 	}
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 500, Message: "etcdserver: request is too large"}}
 }
 
-// spare returns what the JSON of a value leaves of a size; negative if it leaves nothing.
-func spare(v any, left int) int {
+// A size is how many bytes a value has, about.
+type size struct {
+	text   int // as JSON
+	memory int // as maps, lists and strings of Go
+}
+
+// add adds a value. It ends when the text is too long.
+func (s *size) add(v any) {
 	switch v := v.(type) {
 	case string:
-		return left - 2 - len(v)
+		s.text += 2 + len(v)
+		s.memory += 16 + len(v)
 	case map[string]any:
-		left -= 2
+		s.text += 2
+		s.memory += 48
 		for name, member := range v {
-			if left = spare(member, left-len(name)-4); left < 0 {
-				return left
+			s.text += 4 + len(name)
+			s.memory += 64 + len(name)
+			if s.add(member); s.text > maxStored {
+				return
 			}
 		}
 	case []any:
-		left -= 2
+		s.text += 2
+		s.memory += 24
 		for _, item := range v {
-			if left = spare(item, left-1); left < 0 {
-				return left
+			s.text++
+			s.memory += 16
+			if s.add(item); s.text > maxStored {
+				return
 			}
 		}
 	default:
-		left -= 4
+		s.text += 4
 	}
-	return left
 }

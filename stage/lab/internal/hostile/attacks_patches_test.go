@@ -55,7 +55,7 @@ func patches() (all []attack) {
 		},
 		"9,999 removals": func() string { return repeated(9_999, same(`{"op": "remove", "path": "/metadata/finalizers/0"}`)) },
 		"9,999 moves": func() string {
-			return repeated(9_999, same(`{"op": "move", "from": "/metadata/finalizers/0", "path": "/metadata/finalizers/19000"}`))
+			return repeated(9_999, same(`{"op": "move", "from": "/metadata/finalizers/0", "path": "/metadata/finalizers/2900"}`))
 		},
 		"45,000 tests": func() string { return repeated(45_000, same(`{"op": "test", "path": "/data/a", "value": "x"}`)) },
 		"9,999 tests of the object": func() string {
@@ -78,7 +78,7 @@ func patches() (all []attack) {
 	} {
 		all = append(all, attack{"a JSON patch of " + name, func(c *client) {
 			c.post(configMaps, `{"metadata": {"name": "target"}, "data": {"a": "`+strings.Repeat("x", 1000)+`"}}`)
-			c.patch(configMaps+"/target", mergeType, `{"metadata": {"finalizers": `+repeated(20_000, func(i int) string { return fmt.Sprintf(`"a/b%d"`, i) })+`}}`)
+			c.patch(configMaps+"/target", mergeType, `{"metadata": {"finalizers": `+repeated(3000, func(i int) string { return fmt.Sprintf(`"a/b%05d"`, i) })+`}}`)
 			c.patch(configMaps+"/target", patchType, patch())
 			c.patch(configMaps+"/target", mergeType, `{"metadata": {"finalizers": null}}`)
 		}})
