@@ -3,6 +3,7 @@ package apiserver
 import (
 	"cmp"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"mime"
@@ -222,9 +223,13 @@ func decodeOptions(r *http.Request, version schema.GroupVersion, into *metav1.De
 	if err := checkAliases(data); err != nil { // it is read as YAML, whatever its type
 		return err
 	}
+	read := yaml.Unmarshal
+	if json.Valid(data) {
+		read = func(data []byte, into any, _ ...yaml.JSONOpt) error { return json.Unmarshal(data, into) }
+	}
 	var given metav1.TypeMeta
-	if yaml.Unmarshal(data, &given) == nil && given.GroupVersionKind() == version.WithKind("DeleteOptions") {
-		if err := yaml.Unmarshal(data, into); err != nil {
+	if read(data, &given) == nil && given.GroupVersionKind() == version.WithKind("DeleteOptions") {
+		if err := read(data, into); err != nil {
 			return badRequest("%v", err)
 		}
 		return nil

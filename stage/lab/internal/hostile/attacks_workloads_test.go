@@ -48,11 +48,11 @@ func workloads() (all []attack) {
 		"a Pod that spreads":             {"pods", `{"topologySpreadConstraints": [{"maxSkew": ` + most + `, "topologyKey": "x", "whenUnsatisfiable": "DoNotSchedule", "minDomains": ` + most + `, "labelSelector": {}}], "containers": [{"name": "c", "image": "i"}]}`},
 		"a Pod that ends in an age":      {"pods", `{"terminationGracePeriodSeconds": 9223372036854775807, "activeDeadlineSeconds": ` + most + `, "containers": [{"name": "c", "image": "i"}]}`},
 		"a Pod with odd probes":          {"pods", `{"containers": [{"name": "c", "image": "i", "readinessProbe": {"initialDelaySeconds": ` + most + `, "periodSeconds": ` + most + `, "timeoutSeconds": ` + most + `, "failureThreshold": ` + most + `, "tcpSocket": {"port": 1}}}]}`},
-		"a Pod with 5,000 containers":    {"pods", `{"containers": ` + repeated(5000, func(i int) string { return fmt.Sprintf(`{"name": "c%d", "image": "i"}`, i) }) + `}`},
-		"a Pod with 5,000 affinities": {"pods", `{"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": ` + repeated(5000, func(i int) string {
+		"a Pod with 2,000 containers":    {"pods", `{"containers": ` + repeated(2000, func(i int) string { return fmt.Sprintf(`{"name": "c%d", "image": "i"}`, i) }) + `}`},
+		"a Pod with 2,000 affinities": {"pods", `{"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": ` + repeated(2000, func(i int) string {
 			return fmt.Sprintf(`{"topologyKey": "k%d", "labelSelector": {"matchLabels": {"a": "b%d"}}}`, i, i)
 		}) + `}}, "containers": [{"name": "c", "image": "i"}]}`},
-		"a Pod with 5,000 tolerations": {"pods", `{"tolerations": ` + repeated(5000, func(i int) string {
+		"a Pod with 2,000 tolerations": {"pods", `{"tolerations": ` + repeated(2000, func(i int) string {
 			return fmt.Sprintf(`{"key": "k%d", "operator": "Exists", "tolerationSeconds": 9223372036854775807}`, i)
 		}) + `, "containers": [{"name": "c", "image": "i"}]}`},
 		"a Pod with gates":                 {"pods", `{"readinessGates": [{"conditionType": "x\n          status: Z\n        - type: Injected"}], "schedulingGates": [{"name": "a/b"}], "containers": [{"name": "c", "image": "i\"\n  restartCount: 99 #"}]}`},
