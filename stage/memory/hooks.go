@@ -169,6 +169,9 @@ func (r *request) review(before, next map[string]any) error {
 		return call
 	}
 	if r.decided != nil && !r.settled && next != nil {
+		if err := wellFormed(next); err != nil { // the calls could write anything
+			return err
+		}
 		if err := r.fill(before, next); err != nil {
 			return err
 		}

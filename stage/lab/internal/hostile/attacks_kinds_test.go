@@ -25,8 +25,8 @@ func definitions() (all []attack) {
 		"50,000 faults":                    {`{"type": "object", "properties": {"l": {"type": "array", "items": {"type": "integer"}}}}`, `{"l": ` + quoted(50_000, `"v%d"`) + `}`},
 		"faults in anyOf":                  {`{"type": "object", "properties": {"l": {"type": "array", "items": {"type": "string"}, "anyOf": [{"items": {"pattern": "^b$"}}, {"minItems": 1}]}}}`, `{"l": ` + quoted(50_000, `"v%d"`) + `}`},
 		"defaults that multiply":           {`{"type": "object", "properties": {"l": {"type": "array", "items": {"type": "object", "properties": {"s": {"type": "string", "default": "` + long[:200_000] + `"}}}}}}`, `{"l": ` + quoted(100_000, `{}`[:2]+"%.0d") + `}`},
-		"a set of 29,000":                 {`{"type": "object", "properties": {"l": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}}}`, `{"l": ` + quoted(29_000, `"v%d"`) + `}`},
-		"a map of 5,000":                  {`{"type": "object", "properties": {"l": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["a", "b"], "items": {"type": "object", "required": ["a", "b"], "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}}}}`, `{"l": ` + quoted(5000, `{"a": "x", "b": "v%d"}`) + `}`},
+		"a set of 29,000":                  {`{"type": "object", "properties": {"l": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}}}`, `{"l": ` + quoted(29_000, `"v%d"`) + `}`},
+		"a map of 5,000":                   {`{"type": "object", "properties": {"l": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["a", "b"], "items": {"type": "object", "required": ["a", "b"], "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}}}}`, `{"l": ` + quoted(5000, `{"a": "x", "b": "v%d"}`) + `}`},
 		"a deep schema":                    {deepSchema(200), deep(200, false)},
 		"a deeper schema":                  {deepSchema(2500), deep(100, false)},
 		"a schema of itself":               {`{"$ref": "#"}`, `{}`},
@@ -72,11 +72,11 @@ func definitions() (all []attack) {
 			}
 		}},
 		sends("a definition with 2,000 versions", request{method: "POST", path: crds, kind: jsonType, body: func() string {
-			return `{"metadata": {"name": "evils.hostile.io"}, "spec": {"group": "hostile.io", "scope": "Namespaced", "names": {"plural": "evils", "kind": "Evil"}, "versions": ` +
+			return `{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "evils.hostile.io"}, "spec": {"group": "hostile.io", "scope": "Namespaced", "names": {"plural": "evils", "kind": "Evil"}, "versions": ` +
 				quoted(2000, `{"name": "v%d", "served": true, "storage": false, "schema": {"openAPIV3Schema": {"type": "object"}}}`) + `}}`
 		}}),
 		sends("a definition with 10,000 columns", request{method: "POST", path: crds, kind: jsonType, body: func() string {
-			return `{"metadata": {"name": "evils.hostile.io"}, "spec": {"group": "hostile.io", "scope": "Namespaced", "names": {"plural": "evils", "kind": "Evil"}, "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}},
+			return `{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "evils.hostile.io"}, "spec": {"group": "hostile.io", "scope": "Namespaced", "names": {"plural": "evils", "kind": "Evil"}, "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}},
 				"additionalPrinterColumns": ` + quoted(10_000, `{"name": "c%d", "type": "string", "jsonPath": ".spec..a..b..c..d"}`) + `}]}}`
 		}}),
 	)
@@ -111,15 +111,15 @@ func policies() (all []attack) {
 			inParallel(2, func(i int) { c.post(configMaps, fmt.Sprintf(`{"metadata": {"name": "p%d"}, "data": %s}`, i, data)) })
 		}})
 	}
-	copies := "[" + strings.TrimSuffix(strings.Repeat(`JSONPatch{op: "copy", from: "/data", path: "/data/k"}, JSONPatch{op: "copy", from: "/data", path: "/data/l"}, `, 30), ", ") + "]"
+	copies := repeated(40, func(i int) string { return fmt.Sprintf(`JSONPatch{op: "copy", from: "/data", path: "/data/k%d"}`, i) })
 	for name, mutation := range map[string]string{
 		"copies that double": `{"patchType": "JSONPatch", "jsonPatch": {"expression": ` + asJSON(copies) + `}}`,
 		"long lists":         `{"patchType": "JSONPatch", "jsonPatch": {"expression": ` + asJSON(`object.data.l.split(",").map(x, JSONPatch{op: "add", path: "/metadata/annotations", value: {"a": x}})`) + `}}`,
 		"large values":       `{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": ` + asJSON(`Object{data: Object.data{a: object.data.l + object.data.l + object.data.l}}`) + `}}`,
 	} {
 		all = append(all, attack{"a mutating policy with " + name, func(c *client) {
-			c.post(registration+"mutatingadmissionpolicies", `{"metadata": {"name": "p"}, "spec": {"failurePolicy": "Fail", "reinvocationPolicy": "IfNeeded", "matchConstraints": {`+onConfigMaps+`}, "mutations": [`+mutation+`]}}`)
-			c.post(registration+"mutatingadmissionpolicybindings", `{"metadata": {"name": "p"}, "spec": {"policyName": "p"}}`)
+			c.post(registration+"mutatingadmissionpolicies", `{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicy", "metadata": {"name": "p"}, "spec": {"failurePolicy": "Fail", "reinvocationPolicy": "IfNeeded", "matchConstraints": {`+onConfigMaps+`}, "mutations": [`+mutation+`]}}`)
+			c.post(registration+"mutatingadmissionpolicybindings", `{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingAdmissionPolicyBinding", "metadata": {"name": "p"}, "spec": {"policyName": "p"}}`)
 			c.post(configMaps, `{"metadata": {"name": "p"}, "data": {"l": "`+strings.Repeat("a,", 100_000)+`"}}`)
 		}})
 	}

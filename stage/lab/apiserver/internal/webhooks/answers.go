@@ -44,7 +44,10 @@ func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	response.Body = io.NopCloser(bytes.NewReader(answered))
 	response.ContentLength = int64(len(answered))
-	return response, checkPatch(asked, answered)
+	if err := checkPatch(asked, answered); err != nil {
+		return nil, err
+	}
+	return response, nil
 }
 
 // checkPatch returns an error if the patch of an answer takes more work than a patch of a client
