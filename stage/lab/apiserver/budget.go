@@ -24,29 +24,37 @@ const (
 	maxStored = 3 << 19
 )
 
-// A budget is what a request may use. It is in the context of the request, and ends with it.
+// A budget is what a request may use. It is the context of the request, and ends with it.
 type budget struct {
-	large chan struct{} // of the server
-	holds bool          // a place among the requests with large bodies
+	context.Context
+	cancel func()        // nil without a limit of time
+	large  chan struct{} // of the server
+	holds  bool          // a place among the requests with large bodies
 }
 
 type budgetKey struct{}
 
-// begin gives a request its budget. The function ends it.
-func (s *Server) begin(r *http.Request) (*http.Request, func()) {
-	b := &budget{large: s.large}
-	ctx := context.WithValue(r.Context(), budgetKey{}, b)
-	if s.maxTime == 0 || isWatch(r) {
-		return r.WithContext(ctx), b.end
+// Value returns the budget for its key.
+func (b *budget) Value(key any) any {
+	if key == (budgetKey{}) {
+		return b
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.maxTime)
-	return r.WithContext(ctx), func() {
-		cancel()
-		b.end()
+	return b.Context.Value(key)
+}
+
+// begin gives a request its budget, which the caller ends.
+func (s *Server) begin(r *http.Request) (*http.Request, *budget) {
+	b := &budget{Context: r.Context(), large: s.large}
+	if s.maxTime > 0 && !isWatch(r) {
+		b.Context, b.cancel = context.WithTimeout(b.Context, s.maxTime)
 	}
+	return r.WithContext(b), b
 }
 
 func (b *budget) end() {
+	if b.cancel != nil {
+		b.cancel()
+	}
 	if b.holds {
 		<-b.large
 	}

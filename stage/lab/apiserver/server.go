@@ -144,8 +144,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	}()
 	w.Header().Set("Audit-Id", auditID(r))
 	w.Header().Set("Cache-Control", "no-cache, private")
-	r, end := s.begin(r)
-	defer end()
+	r, budget := s.begin(r)
+	defer budget.end()
 	route(r.URL.Path).serve(s, w, r)
 }
 
