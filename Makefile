@@ -15,7 +15,7 @@ DURATION ?= 30m
 DIR ?= proxy
 SUITES ?= controller-runtime jobset lws
 
-.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories e2e recordings suites tidy matrix release develop api proxy
+.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories hostile e2e recordings suites tidy matrix release develop api proxy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +41,9 @@ pictures: ## draw the lifecycles of the presets again
 fuzz: ## each fuzz target for FUZZTIME (30s); FUZZ=FuzzExplainSet FUZZTIME=10m: one for longer
 	@for m in . stage/lab; do for p in $$(cd $$m && $(GO) list ./...); do for f in $$(cd $$m && $(GO) test -list '^$(FUZZ)' $$p | grep '^Fuzz'); do \
 		echo "== $$p $$f"; (cd $$m && $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p) || exit 1; done; done; done
+
+hostile: ## the hostile corpus against a lab behind the server, with longer floods; nobody waits longer than ten times the idle time
+	cd stage/lab && HOSTILE_TIMES=1 HOSTILE_VERBOSE=1 $(GO) test ./internal/hostile -run TestHostileCorpus -v -timeout 1h
 
 bench: ## the benchmarks of the core and of the lab
 	$(GO) test -run '^$$' -bench . -benchmem ./... && cd stage/lab && $(GO) test -run '^$$' -bench . -benchmem ./...
