@@ -97,6 +97,7 @@ func (t *Transport) World(v player.View) fleet.World {
 		if work.GetLabels()[policyLabel] == v.Policy.Name() && key.Name == workName(v) {
 			names[key.Namespace] = true
 			addTo(placements, work)
+			noteContent(v, work)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
@@ -108,6 +109,24 @@ func (t *Transport) World(v player.View) fleet.World {
 		w.Placements = append(w.Placements, *placements[name])
 	}
 	return w
+}
+
+// noteContent notes the content of the revision of a ManifestWork: it is what a cluster has, or will have,
+// even if its snapshot is gone.
+func noteContent(v player.View, work *unstructured.Unstructured) {
+	id := revisionOf(work)
+	if _, known := v.Contents[id]; known {
+		return
+	}
+	manifests, _, _ := unstructured.NestedSlice(work.Object, "spec", "workload", "manifests")
+	var objects []*unstructured.Unstructured
+	for _, m := range manifests {
+		fields, _ := m.(map[string]any)
+		objects = append(objects, &unstructured.Unstructured{Object: fields})
+	}
+	if content, err := fleet.NewSnapshot(objects); err == nil && content.Revision == id {
+		v.Contents[id] = content
+	}
 }
 
 // addTo adds a ManifestWork to the placement that it belongs to.

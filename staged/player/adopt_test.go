@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/staged/player"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -48,6 +49,9 @@ func TestABindingPolicyIsAdopted(t *testing.T) {
 				f.push("1")
 				f.former(env("prod"))
 				f.agents()
+				f.options.Trace = func(e player.TraceEvent) {
+					require.NotContains(t, e.Decision.Message, "also brings", "nothing is missing but time")
+				}
 				f.play(func() {
 					f.run(60)
 					require.False(t, f.exists("old"))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/stagecraft-go/stagecraft/staged/manifestwork"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -75,6 +77,71 @@ func (f *fleet) annotateAll(annotations map[string]string) {
 	for key, value := range annotations {
 		f.annotate(key, value)
 	}
+}
+
+// A policy that is created again, while a bad revision is in the source, knows what clusters had before.
+func TestAPolicyThatIsCreatedAgainRollsBack(t *testing.T) {
+	eachPort(t, portPolicy, func(t *testing.T, f *fleet) {
+		f.push("1")
+		f.play(func() {
+			f.run(40)
+			require.True(t, f.holds("Succeeded"), f.message())
+			f.deletePolicy(metav1.DeletePropagationBackground)
+			f.run(5)
+		})
+		require.NoError(t, f.hub.Load(t.Context(), []byte(portPolicy)))
+		f.bad["prod1@2"] = true
+		f.push("2")
+		f.play(func() {
+			f.run(120)
+			if f.old {
+				require.Equal(t, versions("2", "1"), f.have, f.message())
+				require.Equal(t, v1alpha1.RolledBack, f.phase("prod"))
+				return
+			}
+			// Nothing in KubeStellar's space says what a held cluster has.
+			require.Equal(t, v1alpha1.Failed, f.phase("prod"), f.message())
+			require.Contains(t, f.message(), "nothing to go back to in prod1, prod2")
+			require.Equal(t, versions("2", "2"), f.have, "and so nothing is taken away")
+		})
+	})
+}
+
+// A first installation that fails is withdrawn over Open Cluster Management, although a deletion of the
+// policy would leave it: the ManifestWork says so first, and the agent knows it.
+func TestAWithdrawalIsKnownToTheAgent(t *testing.T) {
+	scenario(t, portPolicy, func(t *testing.T, f *fleet) {
+		f.bad["prod1@1"], f.mayLose = true, true
+		f.push("1")
+		w, err := f.hub.Watch(t.Context(), manifestwork.Kind, "", metav1.ListOptions{})
+		require.NoError(t, err)
+		var removed []*unstructured.Unstructured
+		go func() {
+			for e := range w.ResultChan() {
+				if e.Type == watch.Deleted {
+					removed = append(removed, e.Object.(*unstructured.Unstructured))
+				}
+			}
+		}()
+		f.play(func() {
+			f.run(20)
+			f.offline["prod2"] = true
+			f.run(60)
+			require.Len(t, f.list(manifestwork.Kind), 2, "prod2 does not know it yet: %s", f.message())
+			delete(f.offline, "prod2")
+			f.run(20)
+		})
+		w.Stop()
+		synctest.Wait()
+		require.Len(t, removed, 2)
+		for _, work := range removed {
+			policy, _, _ := unstructured.NestedString(work.Object, "spec", "deleteOption", "propagationPolicy")
+			require.Equal(t, "Foreground", policy)
+			conditions, _, _ := unstructured.NestedSlice(work.Object, "status", "conditions")
+			require.EqualValues(t, work.GetGeneration(), conditions[0].(map[string]any)["observedGeneration"])
+		}
+		require.Equal(t, v1alpha1.RolledBack, f.phase("prod"), f.message())
+	}, overWorks)
 }
 
 // deletionPolicy: Delete takes the workload away, the last stage first, before the policy goes.

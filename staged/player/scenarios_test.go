@@ -262,9 +262,13 @@ func TestARollbackWithoutItsSnapshot(t *testing.T) {
 			f.run(40)
 			require.True(t, f.holds("Succeeded"), f.message())
 		})
-		require.NoError(t, f.options.Snapshots.Prune(t.Context(), "s", nil))
 		f.bad["prod1@2"] = true
 		f.push("2")
+		f.play(func() {
+			f.run(20)
+			require.Equal(t, versions("2", "2"), f.have, f.message())
+		})
+		require.NoError(t, f.options.Snapshots.Prune(t.Context(), "s", nil)) // no ManifestWork has it either
 		f.play(func() {
 			f.run(100)
 			require.Equal(t, v1alpha1.RollbackNeeded, f.phase("prod"), f.message())
