@@ -19,6 +19,9 @@ func (d *decider) align() {
 	}
 	lost := d.adopt()
 	d.readLedger()
+	if changed {
+		s.Epoch++
+	}
 	switch {
 	case lost && s.ActiveStage == "":
 		d.recover()

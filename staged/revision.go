@@ -37,6 +37,7 @@ func (d *decider) noteRevision() {
 	}
 	was := fleet.RevisionID(s.Wanted)
 	s.Wanted = string(id)
+	s.Epoch++
 	switch {
 	case was == "" && s.ActiveStage == "":
 	case d.policy.stagesUpdates():

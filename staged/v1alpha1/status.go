@@ -28,8 +28,9 @@ type Status struct {
 	// the status was lost can be told from one that this status has made.
 	FirstVersion int64 `json:"firstVersion,omitempty"`
 	Version      int64 `json:"version,omitempty"`
-	// Epoch is when the status began, or was found to be an old one that was restored, in seconds.
-	// Tickets from before do not count.
+	// Epoch is when the status began, or was found to be an old one that was restored, in seconds. It
+	// grows with each other plan and revision, so that no ticket is asked for twice. Tickets from
+	// before do not count.
 	Epoch int64 `json:"epoch,omitempty"`
 	// Conditions are Ready, Progressing, Stalled, Paused, Succeeded and Verified.
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
