@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -50,7 +49,7 @@ func (p *Player) carryOut(ctx context.Context, name string, s *policyState, d st
 		if err != nil {
 			return true, err
 		}
-		s.noteWritten(want.Name, events, time.Now())
+		s.noteWritten(want.Name, events, p.wall())
 	}
 	for _, old := range d.Remove {
 		events, err := p.transport.Remove(ctx, v, old)
@@ -77,12 +76,12 @@ func (p *Player) writeStatus(ctx context.Context, name string, s *policyState, d
 	if err != nil {
 		return err
 	}
-	sent := time.Now()
+	sent := p.wall()
 	stored, err := p.hub.Patch(ctx, stagedPolicyKind, types.NamespacedName{Name: name}, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 	if err != nil {
 		return err
 	}
-	p.clock.calibrate(stored, s.version, sent, time.Now())
+	p.clock.calibrate(stored, s.version, sent, p.wall())
 	s.addStageEvents(s.status, d.Status)
 	s.events = append(s.events, d.Events...)
 	s.status, s.ours = d.Status, true

@@ -72,7 +72,7 @@ type sourceState struct {
 
 // workload returns the workload of a policy. A revision is cut once the source has not changed for
 // revisions.settle; the first one at once.
-func (s *source) workload(v View, state *policyState) fleet.Workload {
+func (s *source) workload(v View, state *policyState, at time.Time) fleet.Workload {
 	items, objects := s.chosen(v.Policy.Definition().Spec.Downsync)
 	now := &state.source
 	if len(objects) == 0 {
@@ -83,9 +83,9 @@ func (s *source) workload(v View, state *policyState) fleet.Workload {
 		return fleet.Workload{Revision: now.cut, Objects: now.items, Unsettled: true}
 	}
 	if content.Revision != now.seen {
-		now.seen, now.since = content.Revision, time.Now()
+		now.seen, now.since = content.Revision, at
 	}
-	if now.cut == "" || now.cut == now.seen || time.Since(now.since) >= settleOf(v) {
+	if now.cut == "" || now.cut == now.seen || at.Sub(now.since) >= settleOf(v) {
 		now.cut = now.seen
 		now.items = items
 		state.contents[now.cut] = content
