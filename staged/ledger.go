@@ -63,6 +63,12 @@ func (d *decider) readCluster(c *fleet.Cluster) {
 // isHeld reports whether a placement was observed to hold a cluster.
 func (d *decider) isHeld(cluster string) bool { return len(d.holders[cluster]) > 0 }
 
+// wasHeld reports whether a placement is recorded to have held a cluster: a program that sees the
+// status, and the placements later, takes nothing back.
+func (d *decider) wasHeld(cluster string) bool {
+	return slices.ContainsFunc(d.Status.Placements, func(o v1alpha1.OwnedPlacement) bool { return slices.Contains(o.Clusters, cluster) })
+}
+
 // writeLedger writes the table into the status. Clusters of which nothing is known but their stage
 // are left out.
 func (d *decider) writeLedger() {

@@ -35,7 +35,9 @@ func (d Direct) Observe(kind schema.GroupVersionKind, obj *unstructured.Unstruct
 }
 
 // Listed says that all objects of a kind were shown.
-func (d Direct) Listed(kind schema.GroupVersionKind) { d.p.observe(watchEvent{kind: kind, listed: true}) }
+func (d Direct) Listed(kind schema.GroupVersionKind) {
+	d.p.observe(watchEvent{kind: kind, listed: true})
+}
 
 // Decide makes the decisions that are due, if all kinds were listed.
 func (d Direct) Decide(ctx context.Context) {

@@ -177,7 +177,7 @@ type StageStatus struct {
 	// Awaited is how long only an approval is missing, and Awaiting is which one.
 	Awaited  *Clock    `json:"awaited,omitempty"`
 	Awaiting *Awaiting `json:"awaiting,omitempty"`
-	// Retried is the value of the annotation by which a retry was asked for last.
+	// Retried is the value of the annotation for a retry that was seen last.
 	Retried string `json:"retried,omitempty"`
 	// Batches are the clusters of a stage with maxConcurrency or perCluster, or with updates:
 	// Staged. A cluster stays in its batch while the stage selects it. The first StartedBatches of

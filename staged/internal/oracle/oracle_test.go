@@ -75,6 +75,9 @@ func (s *sim) onLoss(c string) {
 	if s.h.st.ObservedGeneration != int64(s.h.gen) || s.removedGen[c] != 0 && s.removedGen[c] != s.h.gen {
 		return
 	}
+	if was, removed := s.removedFor[c]; removed && was != s.h.st.Wanted { // it was removed for another revision
+		return // "a newer revision ends the attempt of the older in all stages" (1.1): what was decided before cannot be called back
+	}
 	sp := s.v()
 	act := slices.IndexFunc(sp.st, func(t stg) bool { return t.name == s.h.st.ActiveStage })
 	for i, t := range sp.st {

@@ -1,0 +1,188 @@
+package player_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+var (
+	histories = flag.Uint64("histories", 100, "how many random histories TestHistories plays for each transport")
+	firstSeed = flag.Uint64("history", 0, "the seed of the first history")
+	only      = flag.String("over", "", "the transport: K0, K1, OCM or Argo CD; all if it is empty")
+	scripts   = flag.Bool("script", false, "print the script of the first history")
+)
+
+func nameOf(name string) types.NamespacedName { return types.NamespacedName{Name: name} }
+
+// TestHistories plays random histories of each transport against the invariants of the specification. A
+// history that breaks one is made shorter as long as the same one breaks, and printed.
+func TestHistories(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(800)) // little lives long
+	for _, kind := range []fleetKind{overHub, overSpace, overOCM, overArgo} {
+		if *only != "" && *only != string(kind) {
+			continue
+		}
+		t.Run(string(kind), func(t *testing.T) {
+			counts, begin := map[string]int{}, time.Now()
+			for seed := *firstSeed; seed < *firstSeed+*histories; seed++ {
+				h, actions := playSeed(kind, seed, false)
+				for name, n := range h.counts {
+					counts[name] += n
+				}
+				if *scripts {
+					h = replay(kind, seed, actions, true, false)
+					t.Log(strings.Join(h.log, "\n"))
+				}
+				if h.fault != "" {
+					t.Errorf("seed %d: %s\n%s", seed, h.fault, explainFault(kind, seed, actions, h.fault))
+					if os.Getenv("GO_ON") == "" {
+						return
+					}
+				}
+			}
+			t.Logf("%d histories from seed %d in %v: %v", *histories, *firstSeed, time.Since(begin).Round(time.Millisecond), counts)
+		})
+	}
+}
+
+// playSeed plays the history of a seed.
+func playSeed(kind fleetKind, seed uint64, together bool) (*history, []action) {
+	actions := randomActions(rand.New(rand.NewPCG(seed, 17)))
+	return replay(kind, seed, actions, false, together), actions
+}
+
+func replay(kind fleetKind, seed uint64, actions []action, verbose, together bool) *history {
+	h := newHistory(kind, rand.New(rand.NewPCG(seed, 5)))
+	h.verbose, h.together = verbose, together
+	h.note("%s", h.designs[0].yaml())
+	for _, a := range actions {
+		if h.do(a); h.fault != "" {
+			return h
+		}
+	}
+	h.end()
+	return h
+}
+
+// invariantOf is the invariant that a fault breaks.
+func invariantOf(fault string) string {
+	name, _, _ := strings.Cut(fault, ":")
+	return name
+}
+
+// explainFault leaves out actions as long as the same invariant breaks, and returns the script.
+func explainFault(kind fleetKind, seed uint64, actions []action, fault string) string {
+	for size := len(actions) / 2; size > 0; {
+		shorter := false
+		for i := 0; i+size <= len(actions); {
+			without := slices.Delete(slices.Clone(actions), i, i+size)
+			if invariantOf(replay(kind, seed, without, false, false).fault) == invariantOf(fault) {
+				actions, shorter = without, true
+			} else {
+				i += size
+			}
+		}
+		if !shorter {
+			size /= 2
+		}
+	}
+	h := replay(kind, seed, actions, true, false)
+	return fmt.Sprintf("%s\n%d actions:\n%s", h.fault, len(actions), strings.Join(h.log, "\n"))
+}
+
+// end is L1: when everything is well and nobody edits, the rollout succeeds with the newest revision.
+func (h *history) end() {
+	h.health, h.others = map[string]health{}, false
+	if p := h.hub.get(bindingPolicyKind, "", "other"); p != nil && p.GetDeletionTimestamp() == nil {
+		h.hub.terminate(p)
+	}
+	for _, m := range h.members {
+		m.offline = false
+	}
+	h.note("-- the end")
+	a := h.actors[0]
+	for turn := range 150 {
+		h.steps++
+		s := h.status()
+		if turn%3 == 0 {
+			h.approve(action{kind: "approve"})
+		}
+		if turn%50 == 1 {
+			for _, rec := range s.Stages {
+				h.retry(rec.Name, s.Wanted, false)
+			}
+		}
+		for _, m := range h.members {
+			m.beat++
+		}
+		h.chain(^uint32(0))
+		h.turn(a, ^uint32(0))
+		if h.chain(^uint32(0)); h.fault != "" || h.isOver() {
+			break
+		}
+		h.now = h.now.Add(7 * time.Second)
+	}
+	h.checkEnd()
+}
+
+// isOver reports whether the rollout has succeeded with what the source holds.
+func (h *history) isOver() bool {
+	s := h.status()
+	done, _ := conditionOf(s, "Succeeded")
+	return done && (!h.kind.content() || h.versions[s.Wanted] == h.source())
+}
+
+func (h *history) checkEnd() {
+	s := h.status()
+	d := h.designs[h.design]
+	for _, st := range d.stages {
+		has := slices.ContainsFunc(slices.Collect(maps.Values(h.members)), func(m *member) bool { return st.selects(m.labels) })
+		if !has || d.paused || st.paused {
+			return // it cannot end
+		}
+	}
+	if h.fault != "" || s.ActiveStage != "" && d.index(s.ActiveStage) < 0 || h.refuses(s, d) {
+		return
+	}
+	_, message := conditionOf(s, "Progressing")
+	if !h.isOver() {
+		h.broken("L1: it does not end: %s", message)
+		return
+	}
+	h.counts["finished"]++
+	for _, name := range sortedNames(h.members) {
+		m := h.members[name]
+		i := d.stageOf(m.labels)
+		if i < 0 || !d.keep && i != len(d.stages)-1 || stageIn(s, d.stages[i].name).Phase == v1alpha1.Failed {
+			continue
+		}
+		if m.has() != h.source() {
+			h.broken("L1: cluster %s has %s in the end, and the source is %s: %s", name, m.has(), h.source(), message)
+		}
+	}
+}
+
+// refuses reports whether the engine says that it cannot do what is asked over this transport. It must.
+func (h *history) refuses(s v1alpha1.Status, d design) bool {
+	if h.kind != overHub || !d.staged || d.none {
+		return false
+	}
+	_, message := conditionOf(s, "Stalled")
+	if !strings.Contains(message, "updates: Staged asks for evidence Ordered") {
+		h.broken("refusal: the transport gives no evidence, and the status says %q", message)
+	}
+	h.counts["refused"]++
+	return true
+}
