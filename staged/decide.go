@@ -104,6 +104,7 @@ type decider struct {
 
 	done, paused, unverified bool
 	restored                 bool   // the status is older than what exists
+	foreign                  bool   // another program has written the active stage
 	stalled                  string // the reason why the rollout is stalled; "" if it is not
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -132,16 +133,9 @@ func (p *Player) keep(ctx context.Context, s *policyState, d staged.Decision) er
 // prune forgets the snapshots that the status that was written does not name. A failure is tried again
 // with the next decision that needs other snapshots: it does not hold up the rollout.
 func (p *Player) prune(ctx context.Context, name string, s *policyState, d staged.Decision) {
-	needed := map[fleet.RevisionID]bool{}
-	for _, id := range d.Keep {
-		needed[id] = true
-	}
-	for id := range s.contents {
-		if !needed[id] {
-			delete(s.contents, id)
-			delete(s.stored, id)
-		}
-	}
+	unneeded := func(id fleet.RevisionID) bool { return !slices.Contains(d.Keep, id) }
+	maps.DeleteFunc(s.stored, func(id fleet.RevisionID, _ bool) bool { return unneeded(id) })
+	maps.DeleteFunc(s.contents, func(id fleet.RevisionID, _ fleet.Snapshot) bool { return unneeded(id) && id != s.source.cut })
 	if p.options.Snapshots == nil || s.policy == nil || len(s.stored) == 0 || slices.Equal(s.kept, d.Keep) {
 		return
 	}

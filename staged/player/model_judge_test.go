@@ -1,6 +1,7 @@
 package player_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +26,8 @@ func (h *history) judge(a *actor, before, after v1alpha1.Status) {
 		switch {
 		case is.Phase == v1alpha1.Skipped && was.Phase != v1alpha1.Skipped:
 			h.skipped(a, after, d, i)
-		case is.Phase == v1alpha1.Succeeded && is.CompletedAt != nil && (was.Phase != is.Phase || was.Attempt != is.Attempt || was.FulfilledWith != is.FulfilledWith):
+		case is.FulfilledWith != was.FulfilledWith && is.FulfilledWith == after.Wanted && is.Phase != v1alpha1.Skipped,
+			is.Phase == v1alpha1.Succeeded && is.CompletedAt != nil && (was.Phase != is.Phase || was.Attempt != is.Attempt || was.FulfilledWith != is.FulfilledWith):
 			h.passed(a, after, d, i)
 		case hasFailedPhase(is.Phase) && !hasFailedPhase(was.Phase):
 			h.failed(a, after, d, i)
@@ -41,6 +43,9 @@ func (h *history) judge(a *actor, before, after v1alpha1.Status) {
 	}
 	h.checkLedger(a, before, after, d)
 	h.checkClaims(a, after, d, message)
+	if before.Wanted != after.Wanted && before.Wanted != "" {
+		h.trust = false
+	}
 }
 
 func phasesOf(s v1alpha1.Status) (text string) {
@@ -53,8 +58,10 @@ func phasesOf(s v1alpha1.Status) (text string) {
 // noteAsked notes from when on an approval counts: another revision, plan or attempt asks again.
 func (h *history) noteAsked(before, after v1alpha1.Status) {
 	if before.Wanted != after.Wanted {
-		h.asked, h.chosen, h.trust = h.steps, h.now, false
-		h.fulfilled = map[string]map[string]bool{}
+		h.asked, h.chosen = h.steps, h.now
+		for _, of := range h.fulfilled {
+			maps.DeleteFunc(of, func(revision string, _ bool) bool { return revision != "" })
+		}
 	}
 	if h.designAt(before.ObservedGeneration).plan() != h.designAt(after.ObservedGeneration).plan() && before.ObservedGeneration > 0 {
 		h.asked = h.steps

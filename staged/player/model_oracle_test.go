@@ -346,7 +346,7 @@ func (h *history) checkWithdrawal(a *actor, name string) {
 	case i >= 0 && d.stages[i].withdraw && !d.staged && !h.kind.places(), h.editedAt > 0 && !d.staged: // the author vouches for it
 	case d.keep:
 		h.broken("S3: cluster %s of stage %d (active %d) loses the workload under retention Keep", name, i, active)
-	case i == active:
+	case active >= 0 && d.stages[active].selects(m.labels):
 		h.broken("S3: cluster %s of the active stage loses the workload", name)
 	case i > active && !d.restart && h.editedAt == 0 && h.movedAt[name] == 0:
 		h.broken("S3: cluster %s of a later stage loses the workload", name)

@@ -68,10 +68,14 @@ type sourceState struct {
 	since time.Time        // when it was seen first
 	cut   fleet.RevisionID // the newest revision
 	items []*fleet.Object
+
+	wanted fleet.RevisionID // that of the status
+	told   time.Time        // when the status was seen to say that first
 }
 
 // workload returns the workload of a policy. A revision is cut once the source has not changed for
-// revisions.settle; the first one at once.
+// revisions.settle; the first one of a policy at once. Another program may have seen the source change
+// before: what differs from the revision of the status counts once that has been so for as long, too.
 func (s *source) workload(v View, state *policyState, at time.Time) fleet.Workload {
 	items, objects := s.chosen(v.Policy.Definition().Spec.Downsync)
 	now := &state.source
@@ -85,12 +89,22 @@ func (s *source) workload(v View, state *policyState, at time.Time) fleet.Worklo
 	if content.Revision != now.seen {
 		now.seen, now.since = content.Revision, at
 	}
-	if now.cut == "" || now.cut == now.seen || at.Sub(now.since) >= settleOf(v) {
-		now.cut = now.seen
-		now.items = items
+	wanted := fleet.RevisionID(v.Status.Wanted)
+	if wanted != now.wanted {
+		now.wanted, now.told = wanted, at
+	}
+	if now.seen == wanted || now.cut == now.seen || wanted == "" && now.cut == "" || at.Sub(now.since) >= settleOf(v) {
+		now.cut, now.items = now.seen, items
 		state.contents[now.cut] = content
 	}
-	return fleet.Workload{Revision: now.cut, Objects: now.items, Unsettled: now.cut != now.seen}
+	w := fleet.Workload{Revision: now.cut, Objects: now.items, Unsettled: now.cut != now.seen}
+	if wanted != "" && wanted != now.cut && at.Sub(now.told) < settleOf(v) {
+		w.Revision, w.Unsettled = "", true // another program has seen something else, which may be newer
+	}
+	if w.Objects == nil {
+		w.Objects = items
+	}
+	return w
 }
 
 func settleOf(v View) time.Duration {
