@@ -63,6 +63,13 @@ func (d *decider) readCluster(c *fleet.Cluster) {
 // isHeld reports whether a placement was observed to hold a cluster.
 func (d *decider) isHeld(cluster string) bool { return len(d.holders[cluster]) > 0 }
 
+// isCover reports whether a placement that holds a cluster was observed as applied there, as far as that is
+// known: then another one may let the cluster go.
+func (d *decider) isCover(placement, cluster string) bool {
+	names, known := d.applied[cluster]
+	return !known || slices.Contains(names, placement)
+}
+
 // wasHeld reports whether a placement is recorded to have held a cluster: a program that sees the
 // status, and the placements later, takes nothing back.
 func (d *decider) wasHeld(cluster string) bool {

@@ -169,7 +169,7 @@ func (d *decider) wants(w wave, cluster string) bool {
 // isElsewhere reports whether a cluster was observed in another placement whose wave wants it.
 func (d *decider) isElsewhere(w wave, cluster string) bool {
 	for _, name := range d.holders[cluster] {
-		if name == w.name || !d.isCurrent(name) || !d.placed[name].Ready {
+		if name == w.name || !d.isCurrent(name) || !d.placed[name].Ready || !d.isCover(name, cluster) {
 			continue
 		}
 		j, n := d.stageOf(name)

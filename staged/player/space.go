@@ -200,12 +200,17 @@ func parseMark(text string) (m mark) {
 
 // cluster finds out which revision a cluster has, from what it was told and what is remembered.
 func (s *space) cluster(v View, name string, works []*manifestWork, m mark) fleet.Cluster {
-	c := fleet.Cluster{Name: name}
-	open, generation, applied, confirmed := len(works) > 0, int64(0), true, time.Time{}
+	c := fleet.Cluster{Name: name, Holders: []string{}}
+	open := slices.ContainsFunc(works, func(w *manifestWork) bool { return !w.held })
+	generation, applied, confirmed := int64(0), true, time.Time{}
 	var manifests []*unstructured.Unstructured
 	for _, w := range works {
-		open = open && !w.held
-		generation += w.generation
+		if w.applied {
+			c.Holders = append(c.Holders, w.binding)
+		}
+		if generation += w.generation; open && w.held {
+			continue // another one updates what this one only creates
+		}
 		applied = applied && w.applied
 		manifests = append(manifests, w.manifests...)
 		if w.confirmed.After(confirmed) {
