@@ -76,7 +76,6 @@ var coreMayImport = map[string][]string{
 	"examples/rollout":                {"stage", "staged", "staged/control", "staged/rehearse", "staged/v1alpha1"},
 	"examples/lifecycle":              {"internal/files", "kstatus", "stage", "stage/diagram", "stage/explore", "stage/lint", "stage/memory", "stage/presets", "stage/v1alpha1"},
 	"examples/quickstart":             {"stage", "stage/memory", "stage/presets", "stage/simulation"},
-	"internal/house":                  {},
 }
 
 // labMayImport is the same for the module stage/lab. Its packages use the public packages of the core.

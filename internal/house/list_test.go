@@ -2,10 +2,8 @@ package house_test
 
 import (
 	"encoding/json"
-	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -45,7 +43,6 @@ func list(t *testing.T, dir string) map[string]listed {
 	lists.Lock()
 	defer lists.Unlock()
 	if lists.of[dir] == nil {
-		touchSources(t)
 		cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Name,Standard,DepOnly,Imports,TestImports,XTestImports", "./...")
 		cmd.Dir, cmd.Stderr = dir, os.Stderr
 		out, err := cmd.Output()
@@ -91,16 +88,4 @@ func linked(packages map[string]listed, path string) []string {
 		all = append(all, p)
 	}
 	return all
-}
-
-// touchSources looks at every Go file, so that go test knows that a cached result is stale: it does
-// not see what go list reads.
-func touchSources(t *testing.T) {
-	t.Helper()
-	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err == nil && filepath.Ext(path) == ".go" {
-			_, err = os.Stat(path)
-		}
-		return err
-	}))
 }

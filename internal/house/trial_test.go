@@ -80,7 +80,6 @@ func (x trial) run(dir, command string, args ...string) (string, error) {
 // package that decides. It checks that all packages that show delays use the minimum, without a
 // change in them.
 func TestAFieldOfTheDelayIsShownEverywhere(t *testing.T) {
-	touchSources(t)
 	const program = "stage/lab/internal/house/minimum/main.go"
 	x := newTrial(t, "minimum.patch", map[string]string{program: "minimum.go.txt"})
 	out, err := x.run("stage/lab", "run", "./internal/house/minimum")
@@ -106,7 +105,6 @@ func TestAFieldOfTheDelayThatIsReadTwiceIsFound(t *testing.T) {
 // TestAFieldThatAControllerReadsIsInTheTable has the Deployment controller read a field that the table of
 // features does not have.
 func TestAFieldThatAControllerReadsIsInTheTable(t *testing.T) {
-	touchSources(t)
 	x := newTrial(t, "deployment-field.patch", nil)
 	out, err := x.run("stage/lab", "test", "./controllers/workloads", "-run", "^TestADeploymentRollsOut$")
 	require.Error(t, err)

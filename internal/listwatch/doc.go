@@ -20,6 +20,7 @@
 //	a list                                | a backoff that doubles with each failure  | lists again
 //	a list of a kind that does not exist  | the same, but five seconds at most        | lists again
 //	a list whose pages expired            | the same                                  | lists in one page
+//	a list older than what was seen       | the same                                  | lists; the fifth time, believes it
 //	a watch whose version is too old      | the same                                  | lists
 //	a watch that is refused               | the same, or as long as the server asks   | lists
 //	a watch, by the connection or a 429   | the same, or as long as the server asks   | watches on; the second time, lists

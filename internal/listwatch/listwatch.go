@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,10 +17,11 @@ import (
 )
 
 const (
-	pageSize    = 500             // objects of one page of a list
-	maxPages    = 10_000          // a list with more pages is an error
-	stableAfter = 2 * time.Second // a watch of this length without events was quiet, not broken
-	kindBackoff = 5 * time.Second // longest backoff if the cluster does not have the kind
+	pageSize      = 500             // objects of one page of a list
+	maxPages      = 10_000          // a list with more pages is an error
+	believedAfter = 5               // lists in a row that are older than what was seen
+	stableAfter   = 2 * time.Second // a watch of this length without events was quiet, not broken
+	kindBackoff   = 5 * time.Second // longest backoff if the cluster does not have the kind
 )
 
 // A Source is the objects that are listed and watched.
@@ -56,6 +58,7 @@ const (
 	Listed                       // the list is complete
 	ListFailed                   // the list failed
 	WatchFailed                  // the watch could not be opened, or failed
+	Rewound                      // the versions of the cluster went back; what is known of its objects is void
 )
 
 // An Event is one observation.
@@ -70,6 +73,7 @@ type Event struct {
 var (
 	errNoResult = errors.New("the transport returned neither a result nor an error")
 	errNoEnd    = errors.New("the list has page after page, without end")
+	errStale    = errors.New("the list is older than what was seen before")
 )
 
 // Run lists and watches a source until ctx is done. It calls handle for each event, but not after
@@ -93,6 +97,8 @@ type reflector struct {
 	backoff   backoff
 	shortEnds int    // the number of watches in a row that had an event and ended soon
 	version   string // resource version from which to watch; "": list first
+	newest    string // the highest version seen
+	stale     int    // how many lists in a row were older than that
 	allAtOnce bool   // list without pages, because pages expired before they were read
 }
 
@@ -145,9 +151,7 @@ func (r *reflector) list(ctx context.Context) error {
 		}
 		switch next := page.GetContinue(); next {
 		case "":
-			r.version, r.allAtOnce = page.GetResourceVersion(), false
-			r.handle(Event{Type: Listed})
-			return nil
+			return r.listed(page.GetResourceVersion())
 		case o.Continue:
 			return errNoEnd
 		default:
@@ -155,6 +159,21 @@ func (r *reflector) list(ctx context.Context) error {
 		}
 	}
 	return errNoEnd
+}
+
+// listed ends a list. A list that is older than what was seen is refused: a server that lags behind
+// does not know of objects that were created since, and still has those that were deleted. If the
+// server repeats it, the cluster was restored from a backup.
+func (r *reflector) listed(version string) error {
+	if isBefore(version, r.newest) {
+		if r.stale++; r.stale < believedAfter {
+			return fmt.Errorf("%w: version %s after %s", errStale, version, r.newest)
+		}
+		r.handle(Event{Type: Rewound})
+	}
+	r.version, r.newest, r.stale, r.allAtOnce = version, version, 0, false
+	r.handle(Event{Type: Listed})
+	return nil
 }
 
 func (r *reflector) page(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
@@ -255,6 +274,9 @@ func (r *reflector) report(e watch.Event) {
 		return
 	}
 	r.version = cmp.Or(obj.GetResourceVersion(), r.version)
+	if !isBefore(r.version, r.newest) {
+		r.newest = r.version
+	}
 	switch e.Type {
 	case watch.Added, watch.Modified:
 		r.handle(Event{Type: Updated, Object: obj})

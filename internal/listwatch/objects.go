@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,6 +22,9 @@ type Objects struct {
 // Add handles an event and returns the events that follow from it. The objects of a list are
 // returned when the list is complete, after the deletions since the last list. An object of the
 // same name with another uid is another object. The result is valid until the next call.
+//
+// A state of an object that is older than the known one changes nothing. Versions that are no numbers
+// have no order.
 func (o *Objects) Add(e Event) []Event {
 	o.out = o.out[:0]
 	switch {
@@ -34,6 +38,13 @@ func (o *Objects) Add(e Event) []Event {
 		return nil
 	case e.Type == Listed:
 		return append(o.compare(), e)
+	case e.Type == Rewound:
+		list := o.list
+		o.out = append(o.out, o.Clear()...)
+		o.list = list
+		return o.out
+	case isOlder(e.Object, o.known[nameOf(e.Object)]):
+		return nil
 	case e.Type == Updated:
 		o.put(e.Object)
 	case e.Type == Deleted:
@@ -85,6 +96,26 @@ func (o *Objects) put(obj *unstructured.Unstructured) {
 // NameOf returns the namespace and name of an object.
 func NameOf(obj *unstructured.Unstructured) types.NamespacedName {
 	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+}
+
+// nameOf is NameOf, or the zero value for no object.
+func nameOf(obj *unstructured.Unstructured) types.NamespacedName {
+	if obj == nil {
+		return types.NamespacedName{}
+	}
+	return NameOf(obj)
+}
+
+// isOlder reports whether a state of an object comes before the known one.
+func isOlder(obj, known *unstructured.Unstructured) bool {
+	return obj != nil && known != nil && isBefore(obj.GetResourceVersion(), known.GetResourceVersion())
+}
+
+// isBefore compares versions, which have an order if they are numbers.
+func isBefore(version, other string) bool {
+	v, err := strconv.ParseUint(version, 10, 64)
+	w, otherErr := strconv.ParseUint(other, 10, 64)
+	return err == nil && otherErr == nil && v < w
 }
 
 func byName(a, b types.NamespacedName) int {

@@ -7,7 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"github.com/stagecraft-go/stagecraft/stage/kube/internal/codec"
 )
@@ -49,6 +51,17 @@ func (c *Cluster) resource(r request, of dynamic.Interface) (dynamic.ResourceInt
 	}
 	return of.Resource(m.resource), nil
 }
+
+// once is a client of which each write is sent once. By itself, client-go sends a write again, up to
+// ten times, if the answer is a 429 or 5xx with Retry-After, although an answer of 5xx does not say
+// that the write was not done.
+type once struct{ rest.Interface }
+
+func (c once) Verb(verb string) *rest.Request        { return c.Interface.Verb(verb).MaxRetries(0) }
+func (c once) Post() *rest.Request                   { return c.Interface.Post().MaxRetries(0) }
+func (c once) Put() *rest.Request                    { return c.Interface.Put().MaxRetries(0) }
+func (c once) Patch(t types.PatchType) *rest.Request { return c.Interface.Patch(t).MaxRetries(0) }
+func (c once) Delete() *rest.Request                 { return c.Interface.Delete().MaxRetries(0) }
 
 // send sends a request once.
 func send[T any](c *Cluster, r request, of dynamic.Interface, do func(dynamic.ResourceInterface) (T, error)) (T, error) {

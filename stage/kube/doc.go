@@ -17,8 +17,10 @@
 // are *unstructured.Unstructured, and results belong to the caller. Errors are those of the API
 // server; use the functions of apimachinery's api/errors.
 //
-// A Cluster sends each request once and opens each watch once. The caller tries again, as
-// player.Player does.
+// A Cluster that [Open] made sends each write once, and opens each watch once. The caller tries
+// again, as player.Player does, because only it knows whether a write may be done twice. Client-go
+// sends a read again if the server answers with Retry-After. A Cluster of [New] sends what its client
+// sends: client-go's own dynamic client sends writes again, too.
 //
 // # Kinds
 //
@@ -43,7 +45,8 @@
 // recent Events for that.
 //
 // Each occurrence has a name. If the last recorded occurrence has the same name, the answer is
-// AlreadyExists, and the occurrence is not counted twice. Reasons are cut at 128 bytes, notes at
+// AlreadyExists. An occurrence whose answer was lost keeps its number, also if others come before it
+// is sent again, so it is not counted twice. Reasons are cut at 128 bytes, notes at
 // 1024. All other Events are created unchanged.
 //
 // # Users

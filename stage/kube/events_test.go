@@ -62,6 +62,22 @@ func (n eventServer) tell(name, message string, at time.Time) error {
 	return err
 }
 
+// loses returns a switch. While it is on, writes of Events are done, and their answers lost.
+func (n eventServer) loses() *bool {
+	lose := true
+	n.client.PrependReactor("*", "events", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if verb := action.GetVerb(); !lose || verb != "create" && verb != "patch" {
+			return false, nil, nil
+		}
+		handled, _, err := clienttesting.ObjectReaction(n.client.Tracker())(action)
+		if handled && err == nil {
+			err = errors.New("connection reset")
+		}
+		return true, nil, err
+	})
+	return &lose
+}
+
 // want checks that the cluster has exactly these Events, each printed as `name note xcount`.
 func (n eventServer) want(lines ...string) {
 	n.Helper()

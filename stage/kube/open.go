@@ -117,5 +117,5 @@ func (f *clientFactory) newClient(user string, reading codec.Options) (client, e
 	}
 	config.AcceptContentTypes = codec.Accept
 	asProtobuf, err := rest.UnversionedRESTClientForConfigAndClient(config, httpClient)
-	return client{json: dynamic.New(asJSON), protobuf: dynamic.New(asProtobuf), schemas: f.schemas}, err
+	return client{json: dynamic.New(once{asJSON}), protobuf: dynamic.New(once{asProtobuf}), schemas: f.schemas}, err
 }

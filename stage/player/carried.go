@@ -1,6 +1,7 @@
 package player
 
 import (
+	"encoding/json"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -9,11 +10,93 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-// carriedOut reports whether the object has the changes of the patch. It allows for changes that a
-// server makes: the server adds and drops fields with empty values, and rounds times to seconds.
-func carriedOut(p stage.Patch, obj *unstructured.Unstructured) bool {
-	after, err := p.Result(obj)
-	return err == nil && asStored(after, obj.Object)
+// carriedOut reports whether a patch that was sent for the state before is in the present state of
+// the object: the patch would change nothing now, or the parts that it changes are as it left them.
+// The second rule tells of JSON patches that append, and of changes that others made since. Both
+// allow for what a server does: it adds and drops fields with empty values, and rounds times to
+// seconds.
+func carriedOut(p stage.Patch, before, obj *unstructured.Unstructured) bool {
+	if again, err := p.Result(obj); err == nil && asStored(again, obj.Object) {
+		return true
+	}
+	after, err := p.Result(before)
+	if err != nil {
+		return false
+	}
+	var seen traces
+	seen.compare(before.Object, after, obj.Object)
+	return seen.after && !seen.before
+}
+
+// traces say which parts of a change an object shows: those as after it, and those as before it. A
+// patch is carried out as a whole, so a part as before it means that it was not, or was undone.
+type traces struct{ after, before bool }
+
+func (t *traces) compare(before, after, now any) {
+	if patch.Equal(before, after) {
+		return
+	}
+	b, isMap := before.(map[string]any)
+	a, alsoMap := after.(map[string]any)
+	if isMap && alsoMap {
+		n, _ := now.(map[string]any)
+		t.fields(b, a, n)
+		return
+	}
+	b2, isList := before.([]any)
+	a2, alsoList := after.([]any)
+	n2, nowList := now.([]any)
+	if (isList || before == nil) && (alsoList || after == nil) && nowList {
+		t.items(count(b2), count(a2), count(n2))
+		return
+	}
+	t.note(asStored(after, now), asStored(before, now))
+}
+
+func (t *traces) note(after, before bool) {
+	t.after = t.after || after
+	t.before = t.before || before && !after
+}
+
+func (t *traces) fields(before, after, now map[string]any) {
+	for name := range before {
+		t.compare(before[name], after[name], now[name])
+	}
+	for name := range after {
+		if _, had := before[name]; !had {
+			t.compare(nil, after[name], now[name])
+		}
+	}
+}
+
+// items compares lists by how often they have each item, since others may have added items.
+func (t *traces) items(before, after, now map[string]int) {
+	for item := range before {
+		t.item(before[item], after[item], now[item])
+	}
+	for item := range after {
+		if before[item] == 0 {
+			t.item(0, after[item], now[item])
+		}
+	}
+}
+
+func (t *traces) item(before, after, now int) {
+	switch {
+	case after > before:
+		t.note(now >= after, now <= before)
+	case after < before:
+		t.note(now <= after, now >= before)
+	}
+}
+
+func count(list []any) map[string]int {
+	n := map[string]int{}
+	for _, item := range list {
+		text, _ := json.Marshal(item) // a value of an object
+		n[string(text)]++
+	}
+	return n
 }
 
 // asStored reports whether a server can have stored the value v as stored.

@@ -30,14 +30,26 @@ func newMailbox() *mailbox {
 	return &mailbox{wake: make(chan struct{}, 1), waiting: map[stage.Key]observation{}}
 }
 
-// put adds a state. It replaces an older state of the object that is still waiting.
+// put adds a state. It replaces the state of the object that is still waiting, unless that is newer.
 func (m *mailbox) put(s observation) {
 	m.add(func() {
-		if _, known := m.waiting[s.key]; !known {
+		waiting, known := m.waiting[s.key]
+		if !known {
 			m.order = append(m.order, s.key)
 		}
+		if known && s.isOlderThan(waiting) {
+			s.obj = waiting.obj
+		}
+		s.again = known && (waiting.gone || waiting.again) && waiting.obj.GetUID() == s.obj.GetUID()
 		m.waiting[s.key] = s
 	})
+}
+
+// isOlderThan compares two states of one object. A deletion, and an object that is not watched any
+// more, are always news.
+func (s observation) isOlderThan(other observation) bool {
+	states := !s.gone && !s.unwatched && !other.gone
+	return states && s.obj.GetUID() == other.obj.GetUID() && version(s.obj) < version(other.obj)
 }
 
 func (m *mailbox) use(s *stage.Set) { m.add(func() { m.set = s }) }

@@ -222,4 +222,5 @@ type observation struct {
 	obj       *unstructured.Unstructured // the last state known
 	gone      bool
 	unwatched bool // it is not watched any more
+	again     bool // it was gone, and is there again with its uid
 }

@@ -25,16 +25,15 @@ const fieldManager = "stagecraft"
 
 // inFlight is a transition whose effects are being sent.
 type inFlight struct {
-	transition  stage.Transition
-	obj         *unstructured.Unstructured // after the effects so far; nil after its deletion
-	plan        []stage.Effect
-	index       int    // of the next effect in the plan
-	begun       bool   // whether an effect was applied, or can have been
-	unconfirmed bool   // whether the effect at index can have been applied
-	changed     bool   // whether a patch changed the object
-	last        string // the version after the last patch
-	released    bool   // whether the last patch removed the last finalizer of a deleted object, so that the object is gone
-	noop        bool   // whether the last effect was a patch that changes nothing, and so was not sent
+	transition stage.Transition
+	obj        *unstructured.Unstructured // after the effects so far; nil after its deletion
+	plan       []stage.Effect
+	index      int    // of the next effect in the plan
+	begun      bool   // whether an effect was applied, or can have been
+	changed    bool   // whether a patch changed the object
+	last       string // the version after the last patch
+	released   bool   // whether the last patch removed the last finalizer of a deleted object, so that the object is gone
+	noop       bool   // whether the last effect was a patch that changes nothing, and so was not sent
 }
 
 func (p *inFlight) done() bool { return p.index >= len(p.plan) }
@@ -46,7 +45,7 @@ func (p *inFlight) send(ctx context.Context, w transport.Writer, now time.Time) 
 		if err := p.effect(ctx, w, e, now); err != nil {
 			return &SendError{Key: p.transition.Key, Stage: p.transition.Stage, Index: p.index, Effect: e, Err: err}
 		}
-		p.begun, p.unconfirmed = true, false
+		p.begun = true
 	}
 	p.index++
 	return nil

@@ -35,6 +35,7 @@ type objectState struct {
 	unwatched       bool                       // no longer watched: the object is forgotten when its transition ends
 	pause           backoff
 	conflicted      bool // the last failure was a conflict
+	gone            bool // a request found that it no longer exists; the watch has not said so yet
 }
 
 func newWorker(p *Player, s *stage.Set, number uint64) *worker {
@@ -126,9 +127,15 @@ func (w *worker) step(ctx context.Context, now time.Time) bool {
 // receive handles a new state of an object.
 func (w *worker) receive(s observation) {
 	o := w.objects[s.key]
+	if s.again { // the cluster was restored from a backup
+		w.forget(s.key)
+		o = nil
+	}
 	switch {
 	case s.gone:
-		w.forget(s.key)
+		if o == nil || !o.isSucceeded(s.obj) {
+			w.forget(s.key)
+		}
 		return
 	case s.unwatched:
 		w.unwatch(s.key)
@@ -142,7 +149,7 @@ func (w *worker) receive(s observation) {
 	case o.inFlight != nil && o.obj.GetUID() != s.obj.GetUID():
 		w.abandon(o)
 	}
-	o.obj, o.unwatched = s.obj, false
+	o.obj, o.unwatched, o.gone = s.obj, false, false
 	w.consider(o)
 }
 
@@ -174,11 +181,17 @@ func (w *worker) exclude(o *objectState) {
 	}
 }
 
-// isOld reports whether the engine has already seen this state of the object, or a newer state is
-// known.
+// isOld reports whether the engine has already seen this state of the object, or it is known that the
+// object has changed since, or is gone.
 func (o *objectState) isOld(obj *unstructured.Unstructured) bool {
 	v := version(obj)
-	return v > 0 && o.obj.GetUID() == obj.GetUID() && (v <= o.observedVersion || v < version(o.obj))
+	return v > 0 && (v < version(o.obj) || o.obj.GetUID() == obj.GetUID() && (o.gone || v <= o.observedVersion))
+}
+
+// isSucceeded reports whether a newer object of the name is known: a request told of it before the
+// watch did.
+func (o *objectState) isSucceeded(obj *unstructured.Unstructured) bool {
+	return o.obj.GetUID() != obj.GetUID() && version(obj) < version(o.obj)
 }
 
 // version returns the resourceVersion as a number, or 0 if it is not a number. Kubernetes defines
@@ -299,7 +312,7 @@ func (w *worker) finish(o *objectState) {
 	case after > before:
 		o.obj = p.obj
 		o.observedVersion = after - 1
-	case before > o.observedVersion:
+	case before > o.observedVersion && !o.gone:
 		w.observe(o) // it changed meanwhile
 	}
 }

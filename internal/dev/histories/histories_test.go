@@ -1,0 +1,41 @@
+package histories
+
+import (
+	"flag"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	histories = flag.Int("histories", 150, "how many histories to play")
+	from      = flag.Uint64("from", 0, "seed of the first")
+	only      = flag.String("only", "", "the faults that may strike, with commas between; empty: the seed chooses")
+)
+
+// TestHistories plays random histories over stage/memory.
+func TestHistories(t *testing.T) {
+	var faults []string
+	if *only != "" {
+		faults = strings.Split(*only, ",")
+	}
+	for i := range *histories {
+		seed := *from + uint64(i)
+		var mu sync.Mutex
+		var trace []stage.TraceEvent
+		wrong := Play(t, Options{Seed: seed, Only: faults, Trace: func(e stage.TraceEvent) {
+			mu.Lock()
+			defer mu.Unlock()
+			trace = append(trace, e)
+		}})
+		if len(wrong) > 0 && testing.Verbose() {
+			for _, e := range trace {
+				t.Logf("%s %.300s", e.Time.Format("04:05.000"), e)
+			}
+		}
+		require.Empty(t, wrong, "seed %d", seed)
+	}
+}
