@@ -32,6 +32,7 @@ func (d *decider) align() {
 		d.restart()
 	}
 	d.noteRevision()
+	d.noteExpedited()
 	d.noteClusters()
 	d.retries()
 	d.nameSkipped()

@@ -73,7 +73,7 @@ func (d *decider) divide(i int) bool {
 // by which a batch selects it.
 func (d *decider) assign(i int) bool {
 	s, rec := d.policy.stages[i], &d.Status.Stages[i]
-	all := d.ordered(s)
+	all := slices.DeleteFunc(d.ordered(s), func(c string) bool { return d.contested([]string{c}) != "" })
 	for _, name := range all {
 		if label := d.clusters[name][d.policy.clusterLabel]; label != name && !d.seen.Can.OldRevision {
 			d.stall("ClusterLabel", "cluster %s has no label %s=%s, by which a batch could select it", name, d.policy.clusterLabel, name)
@@ -271,6 +271,10 @@ func (d *decider) heldBatch(s *stage, rec *v1alpha1.StageStatus, n int) string {
 	if s.perCluster == nil && rec.Batches[n].SetAside != "" {
 		why := batchRolledBack(n, rec.Batches[n])
 		d.stall("RolledBack", "stage %q: %s", s.Name, why)
+		return why
+	}
+	if why := d.contested(rec.Batches[n].Clusters); why != "" {
+		d.stall("Conflict", "batch %d of stage %q: %s", n+1, s.Name, why)
 		return why
 	}
 	if s.BatchesInWindows {

@@ -22,17 +22,25 @@ func (d *decider) conflict(clusters []string) string {
 	return ""
 }
 
+// contested is conflict for clusters that no placement of this policy holds yet: nothing is placed there.
+func (d *decider) contested(clusters []string) string {
+	return d.conflict(slices.DeleteFunc(slices.Clone(clusters), d.isHeld))
+}
+
 // noteConflicts says who else places the same objects in the same clusters. The policy that was there
 // first goes on; the newcomer is stalled.
 func (d *decider) noteConflicts() {
+	d.Status.Conflicts = d.seen.Conflicts
 	for _, c := range d.seen.Conflicts {
 		why := fmt.Sprintf("%s places the same objects in %s", c.Owner, firstOf(c.Clusters, ", "))
-		if d.explain(d.Status.ActiveStage, why); c.First {
+		d.explain(d.Status.ActiveStage, why)
+		switch {
+		case c.First:
 			d.Message += "; warning: " + why
-			continue
+		case d.stalled != "Conflict":
+			d.done = false
+			d.stall("Conflict", "%s: %s", d.Message, why)
 		}
-		d.done = false
-		d.stall("Conflict", "%s: %s", d.Message, why)
 	}
 }
 

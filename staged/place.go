@@ -60,9 +60,11 @@ func (d *decider) listPlacements() {
 		d.placeByRevision(i)
 		return
 	case i < 0:
+		d.placeAdopted()
 		d.holdLater(nil)
 		return
 	}
+	d.placeAdopted()
 	for _, w := range wanted {
 		if p := d.placed[w.name]; p != nil && p.Taken {
 			d.stall("NameTaken", "%s %s exists and does not belong to this StagedBindingPolicy: rename the stage", d.kind(), w.name)
@@ -113,8 +115,13 @@ func (d *decider) noteClusters() {
 func (d *decider) place(w wave) fleet.Placement {
 	p := d.placementOf(w)
 	d.acceptAdopted(p)
-	rec, hash := d.own(w.name, p.Stage), d.specHash(p)
-	if rec.Spec != hash || rec.Removing {
+	return d.versioned(p)
+}
+
+// versioned gives a placement its version: a new one if it must change.
+func (d *decider) versioned(p fleet.Placement) fleet.Placement {
+	rec, hash := d.own(p.Name, p.Stage), d.specHash(p)
+	if rec.Spec != hash || rec.Removing || d.seen.Can.OldRevision && d.isOutrun(p, rec.Version) {
 		d.Status.Version++
 		rec.Version, rec.Spec, rec.Removing = d.Status.Version, hash, false
 	}
@@ -258,7 +265,8 @@ func (d *decider) holdLater(wanted []wave) {
 	}
 	for n := range d.Status.Placements {
 		rec := &d.Status.Placements[n]
-		isWanted := slices.ContainsFunc(wanted, func(w wave) bool { return w.name == rec.Name })
+		isWanted := slices.ContainsFunc(wanted, func(w wave) bool { return w.name == rec.Name }) ||
+			slices.ContainsFunc(d.Place, func(p fleet.Placement) bool { return p.Name == rec.Name })
 		if isWanted || rec.Removing || !d.exists(rec.Name) {
 			continue
 		}
@@ -282,6 +290,9 @@ func (d *decider) placeByRevision(active int) {
 			}
 			continue
 		}
+		if !d.isPlaceable(rec.Desired) {
+			continue // it keeps what it has
+		}
 		key := [2]string{rec.Stage, rec.Desired}
 		groups[key] = append(groups[key], name)
 	}
@@ -289,13 +300,8 @@ func (d *decider) placeByRevision(active int) {
 	used := map[string]bool{}
 	for _, key := range keys {
 		p := fleet.Placement{Name: d.groupName(key), Stage: key[0], Clusters: groups[key], Revision: fleet.RevisionID(key[1])}
-		rec, hash := d.own(p.Name, p.Stage), d.specHash(p)
-		if rec.Spec != hash || d.isOutrun(p, rec.Version) {
-			d.Status.Version++
-			rec.Version, rec.Spec = d.Status.Version, hash
-		}
-		p.Version, used[p.Name] = rec.Version, true
-		d.Place = append(d.Place, p)
+		used[p.Name] = true
+		d.Place = append(d.Place, d.versioned(p))
 	}
 	d.Status.Placements = slices.DeleteFunc(d.Status.Placements, func(o v1alpha1.OwnedPlacement) bool { return !used[o.Name] && d.placed[o.Name] == nil })
 }

@@ -200,6 +200,7 @@ func (s *state) placement(name string, policy *staged.Policy) fleet.Placement {
 	p.Version = versionOf(s.policy)
 	p.Hold = len(s.policy.Spec.Downsync) > 0 && !slices.ContainsFunc(s.policy.Spec.Downsync, func(c control.DownsyncPolicyClause) bool { return !c.CreateOnly })
 	p.Same = policy.Places(s.policy.Spec.Downsync, false)
+	p.UID, p.Owned = s.policy.UID, len(s.policy.OwnerReferences) > 0
 	p.Ending, p.Ready, p.Open = s.policy.DeletionTimestamp != nil, s.isBound(), s.isOpen()
 	p.Errors = errorsOf(s)
 	switch {

@@ -4,9 +4,11 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
 // A RevisionID is the identity of the workload as its source holds it at one moment: see
@@ -50,9 +52,12 @@ type World struct {
 	Placements []Placement
 	// Approvals are decisions of people in objects of their own. Annotations are in Meta.
 	Approvals []Approval
+	// Adopted are the placements that spec.adopt names and that still exist. They have Name, UID, Has
+	// and Objects.
+	Adopted []Placement
 	// Conflicts are placements of somebody else that hold objects of the workload in clusters of
 	// the policy.
-	Conflicts []Conflict
+	Conflicts []v1alpha1.Conflict
 	// Gates are the objects of the hub that stages name as gates.
 	Gates []Gate
 	// Collectors are the StatusCollectors of spec.downsync, by name. They are needed where the
@@ -67,8 +72,11 @@ type Workload struct {
 	Unsettled bool       // the source holds something else by now, which is not cut yet
 	// Objects are the objects of Revision. They are read where Capabilities.Content is true.
 	Objects []*Object
-	// Kept are the revisions whose snapshots are complete.
+	// Kept are the revisions whose content is known; nil: that of all that a record names.
 	Kept []RevisionID
+	// CannotRestore is why the source cannot be written back to an earlier revision, such as a GitOps
+	// tool that manages it; "": it can.
+	CannotRestore string
 }
 
 // A Object is one object as a placement brings it to clusters. It must not be changed once it was
@@ -169,6 +177,10 @@ type Placement struct {
 	Open bool
 	// Same says that it places what spec.downsync asks for.
 	Same bool
+	// UID is that of the object which is the placement; "": it is no single object. Owned says that
+	// the garbage collector deletes it with the StagedBindingPolicy.
+	UID   types.UID
+	Owned bool
 	// Taken says that an object of this name exists that belongs to somebody else. Ending says that
 	// it is being deleted.
 	Taken, Ending bool
@@ -184,15 +196,6 @@ type Approval struct {
 	Ticket, By  string
 	Reject      bool
 	Reason      string
-}
-
-// A Conflict is another owner's placement of objects of the workload.
-type Conflict struct {
-	Owner    string   // the other policy or placement
-	Clusters []string // where both place the objects
-	Objects  []ObjectRef
-	// First says that this policy was there first: the other one is the newcomer.
-	First bool
 }
 
 // A Gate is an object of the hub that a stage waits for.

@@ -336,7 +336,8 @@ func (h *history) checkClaims(a *actor, s v1alpha1.Status, d design, message str
 	}
 	done, _ := conditionOf(s, "Succeeded")
 	if !done {
-		if message == "" || !strings.Contains(message, `"`) && !strings.Contains(message, "cluster") && !strings.Contains(message, "delivery") {
+		named := slices.ContainsFunc(sortedNames(a.inventory), func(c string) bool { return strings.Contains(message, c) })
+		if !named && !strings.Contains(message, `"`) {
 			h.broken("L2: the status says %q, which names nothing", message)
 		}
 		return

@@ -174,7 +174,8 @@ func (h *history) wrote(a *actor, verb string, k key, old, stored *unstructured.
 		if !a.wroteStatus {
 			h.broken("S12: player %d writes %s without having written the status", a.nth, k.name)
 		}
-		if stored != nil && old != nil && versionIn(stored) < versionIn(old) && old.GetDeletionTimestamp() == nil {
+		letGo := k.kind == applicationKind && versionIn(orNothing(stored)) == 0
+		if stored != nil && old != nil && versionIn(stored) < versionIn(old) && old.GetDeletionTimestamp() == nil && !letGo {
 			h.broken("S12: %s goes from version %d back to %d", k.name, versionIn(old), versionIn(stored))
 		}
 		if k.kind == bindingPolicyKind {

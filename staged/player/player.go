@@ -233,7 +233,7 @@ func (p *Player) observePolicy(e watchEvent) {
 		return
 	}
 	if s == nil || s.uid != object.UID {
-		s = &policyState{uid: object.UID, contents: map[fleet.RevisionID]fleet.Snapshot{}, stored: map[fleet.RevisionID]bool{}}
+		s = &policyState{uid: object.UID, contents: map[fleet.RevisionID]fleet.Snapshot{}, stored: map[fleet.RevisionID]bool{}, missing: map[fleet.RevisionID]bool{}}
 		p.policies[name] = s
 	}
 	if s.generation != object.Generation {
@@ -242,6 +242,7 @@ func (p *Player) observePolicy(e watchEvent) {
 	}
 	s.meta = object.ObjectMeta
 	s.meta.Generation = s.compiled
+	p.noteConflicts(s.status, object.Status)
 	s.noteStatus(reflect.DeepEqual(s.status, object.Status), p.wall())
 	s.status, s.version, s.due = object.Status, object.ResourceVersion, p.wall()
 }
@@ -276,18 +277,20 @@ func (p *Player) decide(ctx context.Context) (next time.Time) {
 			s.due = s.notBefore
 		}
 		if !s.due.IsZero() && !s.due.After(now) {
-			s.due = p.execute(ctx, name, s, p.decision(s))
+			s.due = p.execute(ctx, name, s, p.decision(ctx, name, s))
 		}
 		next = earlier(next, s.due)
 	}
 	return next
 }
 
-// decision decides about one policy. Without any version that compiles, the status stays as it is.
-func (p *Player) decision(s *policyState) staged.Decision {
+// decision decides about one policy. Without any version that compiles, the status stays as it is, and
+// so does the finalizer, unless a person abandons it.
+func (p *Player) decision(ctx context.Context, name string, s *policyState) staged.Decision {
 	if s.rollout == nil {
-		return staged.Decision{Status: s.status}
+		return staged.Decision{Status: s.status, Finalizer: s.meta.Annotations[v1alpha1.AbandonAnnotation] != "true" && slices.Contains(s.meta.Finalizers, v1alpha1.Finalizer)}
 	}
+	p.load(ctx, name, s)
 	return s.rollout.Decide(s.status, p.world(s))
 }
 
@@ -297,12 +300,14 @@ func (p *Player) world(s *policyState) fleet.World {
 	if p.source != nil {
 		s.workload = p.source.workload(v, s, p.wall())
 	}
-	v.Contents = s.contents
+	v.Contents, v.Workload = s.contents, s.workload
 	w := p.transport.World(v)
 	p.answers.show(v, &w)
-	if s.can = w.Can; w.Can.Content && w.Workload.Revision == "" {
+	w.Conflicts = append(w.Conflicts, p.newcomers(v.Policy.Name())...)
+	if w.Can.Content && w.Workload.Revision == "" {
 		w.Workload = s.workload
 	}
+	w.Workload.Kept = slices.Sorted(maps.Keys(s.contents))
 	if w.Workload.Unsettled {
 		s.recheck = settleOf(v)
 	}

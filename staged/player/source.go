@@ -74,8 +74,8 @@ type sourceState struct {
 }
 
 // workload returns the workload of a policy. A revision is cut once the source has not changed for
-// revisions.settle; the first one of a policy at once. Another program may have seen the source change
-// before: what differs from the revision of the status counts once that has been so for as long, too.
+// revisions.settle; the first one at once. Another program may have seen the source change before: if the
+// revision of the status changes, what differs from it counts once that has been so for as long, too.
 func (s *source) workload(v View, state *policyState, at time.Time) fleet.Workload {
 	items, objects := s.chosen(v.Policy.Definition().Spec.Downsync)
 	now := &state.source
@@ -90,10 +90,11 @@ func (s *source) workload(v View, state *policyState, at time.Time) fleet.Worklo
 		now.seen, now.since = content.Revision, at
 	}
 	wanted := fleet.RevisionID(v.Status.Wanted)
-	if wanted != now.wanted {
-		now.wanted, now.told = wanted, at
+	if wanted != now.wanted && now.cut != "" {
+		now.told = at
 	}
-	if now.seen == wanted || now.cut == now.seen || wanted == "" && now.cut == "" || at.Sub(now.since) >= settleOf(v) {
+	now.wanted = wanted
+	if now.seen == wanted || now.cut == now.seen || now.cut == "" || at.Sub(now.since) >= settleOf(v) {
 		now.cut, now.items = now.seen, items
 		state.contents[now.cut] = content
 	}
@@ -101,10 +102,20 @@ func (s *source) workload(v View, state *policyState, at time.Time) fleet.Worklo
 	if wanted != "" && wanted != now.cut && at.Sub(now.told) < settleOf(v) {
 		w.Revision, w.Unsettled = "", true // another program has seen something else, which may be newer
 	}
-	if w.Objects == nil {
-		w.Objects = items
+	if r := v.Policy.Definition().Spec.Revisions; r != nil && r.Restore {
+		w.CannotRestore = cannotRestore(objects, state.backs())
 	}
 	return w
+}
+
+// backs returns the content of the revisions to which clusters are to go back.
+func (s *policyState) backs() (all []fleet.Snapshot) {
+	for _, c := range s.status.Cohorts {
+		if content, known := s.contents[fleet.RevisionID(c.Back)]; known {
+			all = append(all, content)
+		}
+	}
+	return all
 }
 
 func settleOf(v View) time.Duration {

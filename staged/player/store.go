@@ -32,7 +32,7 @@ type Store interface {
 }
 
 // SnapshotNamespace is the namespace of the objects that NewStore writes. It must exist.
-const SnapshotNamespace = "stagecraft-revisions"
+const SnapshotNamespace = fleet.SnapshotNamespace
 
 // The kinds of the objects of a store, and their limits.
 var (

@@ -30,6 +30,13 @@ const RetryPrefix = "retry." + Group + "/"
 // and, after a space, who says so.
 const ExpediteAnnotation = "expedite." + Group
 
+// Finalizer keeps a StagedBindingPolicy with a deletion policy until that is carried out.
+const Finalizer = Group + "/placements"
+
+// AbandonAnnotation, with the value "true", ends the wait of the finalizer: whatever is still placed
+// stays as it is.
+const AbandonAnnotation = "abandon." + Group
+
 // RevisionAnnotation holds the revision that a copy of an object, or the object of a gate, belongs
 // to.
 const RevisionAnnotation = Group + "/revision"
@@ -74,6 +81,31 @@ type Spec struct {
 	RequireEvidence RequireEvidence `json:"requireEvidence,omitempty"`
 	// Approvals is Annotations (default) or Objects: then only StageApprovals approve.
 	Approvals Approvals `json:"approvals,omitempty"`
+	// DeletionPolicy says what happens to the workload when the StagedBindingPolicy is deleted.
+	// Default Orphan with Updates Staged. Absent with AtOnce: the garbage collector deletes the
+	// BindingPolicies, and the workload goes with them.
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+	// Adopt names BindingPolicies of users that brought the workload to clusters before. The policy
+	// takes over their clusters, and changes nothing there until the turn of the stage.
+	Adopt []Adoption `json:"adopt,omitempty"`
+}
+
+// DeletionPolicy is Orphan or Delete.
+type DeletionPolicy string
+
+// Orphan leaves placements and workload as they are. Delete removes them, the last stage first.
+const (
+	Orphan DeletionPolicy = "Orphan"
+	Delete DeletionPolicy = "Delete"
+)
+
+// Adoption is a BindingPolicy of a user that a stage takes over.
+type Adoption struct {
+	BindingPolicy string `json:"bindingPolicy"`
+	Stage         string `json:"stage"`
+	// Release lets the rollout delete the BindingPolicy once the stage holds its clusters and
+	// objects. False: a person does that, and the message says when.
+	Release bool `json:"release,omitempty"`
 }
 
 // Revisions says how revisions are cut and kept.
@@ -82,6 +114,10 @@ type Revisions struct {
 	Settle *metav1.Duration `json:"settle,omitempty"`
 	// HistoryLimit is how many revisions are kept that no cluster has or needs. Default 5.
 	HistoryLimit *int32 `json:"historyLimit,omitempty"`
+	// Restore lets the Player write the snapshot of an earlier revision back into the source, where
+	// a rollback needs it and the transport holds only what the source holds. It is refused where a
+	// GitOps tool manages the objects. Default false: a person restores the source.
+	Restore bool `json:"restore,omitempty"`
 }
 
 // RequireEvidence is Exact, Ordered or None.

@@ -1,6 +1,9 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // Status is everything that a rollout stores: after a restart it goes on from here.
 type Status struct {
@@ -17,6 +20,11 @@ type Status struct {
 	// Cohorts are the ledger: what each cluster should have and has. Clusters with equal records
 	// share one.
 	Cohorts []Cohort `json:"cohorts,omitempty"`
+	// Conflicts are the placements of others that hold objects of the workload in clusters of the
+	// policy.
+	Conflicts []Conflict `json:"conflicts,omitempty"`
+	// Expedited is the value of [ExpediteAnnotation] while it names the wanted revision.
+	Expedited string `json:"expedited,omitempty"`
 	// History is the last ten attempts that have ended, the oldest first.
 	History []Attempt `json:"history,omitempty"`
 	// Stages has a record for each stage of the spec, in the same order.
@@ -32,6 +40,12 @@ type Status struct {
 	// grows with each other plan and revision, so that no ticket is asked for twice. Tickets from
 	// before do not count.
 	Epoch int64 `json:"epoch,omitempty"`
+	// UID is that of the StagedBindingPolicy. Another one shows that the status was restored from a
+	// backup.
+	UID types.UID `json:"uid,omitempty"`
+	// Recovering is how long the rollout has waited to learn what clusters have, after its status was
+	// lost or restored. Absent: it does not wait for that.
+	Recovering *Clock `json:"recovering,omitempty"`
 	// Conditions are Ready, Progressing, Stalled, Paused, Succeeded and Verified.
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
@@ -94,6 +108,14 @@ type ClusterRecord struct {
 	Mark string `json:"mark,omitempty"`
 }
 
+// Conflict is somebody else's placement of the same objects in the same clusters.
+type Conflict struct {
+	Owner    string   `json:"owner"` // such as BindingPolicy web.stage.prod
+	Clusters []string `json:"clusters"`
+	// First says that this policy was there first, and goes on. If not, it places nothing there.
+	First bool `json:"first,omitempty"`
+}
+
 // Attempt is a try to pass a stage with a revision that has ended.
 type Attempt struct {
 	Revision string       `json:"revision"` // the name
@@ -105,6 +127,8 @@ type Attempt struct {
 	Outcome    string `json:"outcome"`
 	Why        string `json:"why,omitempty"`
 	ApprovedBy string `json:"approvedBy,omitempty"`
+	// ExpeditedBy is who let the revision skip soaks and windows.
+	ExpeditedBy string `json:"expeditedBy,omitempty"`
 }
 
 // OwnedPlacement is the record of one placement: with KubeStellar a BindingPolicy.
@@ -116,6 +140,8 @@ type OwnedPlacement struct {
 	Version int64 `json:"version"`
 	// Spec is a hash of that.
 	Spec string `json:"spec,omitempty"`
+	// UID is that of the object which was observed; "": none was, or it has none of its own.
+	UID types.UID `json:"uid,omitempty"`
 	// Clusters are those that it was observed to hold last, sorted.
 	Clusters []string `json:"clusters,omitempty"`
 	// Removing says that nobody needs it any more. It is removed once the clusters that still need
