@@ -75,11 +75,16 @@ func (d *decider) assessWave(a *assessor, w wave, since *metav1.Time) {
 	}
 }
 
-// destinationsOf returns the clusters that a wave is assessed for: those that its placement holds,
-// or, where single clusters are placed, those that exist.
+// destinationsOf returns the clusters that a wave is assessed for: those that its placement holds, without
+// those that it only keeps where reports are known one by one; or, where single clusters are placed, those
+// that exist.
 func (d *decider) destinationsOf(w wave) (names []string) {
-	if !d.seen.Can.OldRevision {
+	switch {
+	case d.seen.Can.OldRevision:
+	case !d.seen.Can.Content || d.clusters == nil:
 		return d.placed[w.name].Has
+	default:
+		return slices.DeleteFunc(slices.Clone(d.placed[w.name].Has), func(c string) bool { return d.clusters[c] != nil && !d.wants(w, c) })
 	}
 	for _, name := range w.clusters {
 		if d.clusters == nil || d.clusters[name] != nil {

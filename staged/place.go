@@ -157,11 +157,18 @@ func (d *decider) guarded(w wave) (names []string) {
 		return nil
 	}
 	for _, c := range p.Selects {
-		if !d.wants(w, c) && d.needs(c) && !d.isElsewhere(w, c) && (w.batch >= 0 || d.clusters[c][d.policy.clusterLabel] == c) {
+		if !d.wants(w, c) && (d.needs(c) || d.awaitsTurn(c)) && !d.isElsewhere(w, c) && (w.batch >= 0 || d.clusters[c][d.policy.clusterLabel] == c) {
 			names = append(names, c)
 		}
 	}
 	return names
+}
+
+// awaitsTurn reports whether a stage that was not passed selects a cluster: it keeps what it has until that
+// stage gives it something, under retention Move, too.
+func (d *decider) awaitsTurn(cluster string) bool {
+	have, exists := d.clusters[cluster]
+	return exists && d.active() >= 0 && slices.ContainsFunc(d.policy.stages[d.active():], func(s *stage) bool { return s.selects(have) })
 }
 
 // wants reports whether a wave wants a cluster.

@@ -344,7 +344,7 @@ func (h *history) checkWithdrawal(a *actor, name string) {
 		if (h.baseline[name] != version{}) {
 			h.broken("S4: cluster %s had the workload before the policy came, and is withdrawn", name)
 		}
-	case i >= 0 && d.stages[i].withdraw && !d.staged && !h.kind.places(), h.editedAt > 0 && !d.staged: // the author vouches for it
+	case i >= 0 && d.stages[i].withdraw && !d.staged && !h.kind.places(): // the author vouches for it
 	case d.keep:
 		h.broken("S3: cluster %s of stage %d (active %d) loses the workload under retention Keep", name, i, active)
 	case active >= 0 && d.stages[active].selects(m.labels):
