@@ -22,6 +22,7 @@ func (d *decider) align() {
 	if changed {
 		s.Epoch++
 	}
+	d.readConflicts()
 	switch {
 	case lost && s.ActiveStage == "":
 		d.recover()
@@ -135,7 +136,7 @@ func (d *decider) goBack(i int) bool {
 	switch {
 	case !d.mayStart(i):
 		return false
-	case d.skips(i):
+	case d.skips(i) && i != d.active():
 		d.skip(rec)
 		return true
 	}

@@ -344,10 +344,14 @@ func TestDocumentsCompile(t *testing.T) {
 // A fault of an expression says what to write instead, where the source shows that.
 func TestFaultsOfExpressionsHaveHints(t *testing.T) {
 	for source, want := range map[string]string{
-		"results[0].x == 1":            "undeclared reference to 'results'; want obj.results, num(column) or cell(collector, column)",
-		"0.9 * size(destinations) > 1": "want double(…) around the integer",
-		"since > 10m":                  "want duration('10m')",
-		"'x' == size(destinations)":    "no matching overload",
+		"results[0].x == 1":             "undeclared reference to 'results'; want obj.results, num(column) or cell(collector, column)",
+		"0.9 * size(destinations) > 1":  "want double(…) around the integer",
+		"since > 10m":                   "want duration('10m')",
+		"'5' == size(destinations)":     "applied to '(string, int)'; values of these types are never equal: want one of int(…)",
+		"obj.x == 1 && reported != 'b'": "values of these types are never equal",
+		"reported == 2.5":               "want one of int(…), double(…)",
+		"since > 5":                     "values of these types have no order",
+		"'x' == size(destinations)":     "no matching overload",
 	} {
 		_, err := staged.CompileCondition(source)
 		require.ErrorContains(t, err, want, source)

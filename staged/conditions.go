@@ -35,7 +35,7 @@ func (d *decider) setConditions() {
 	d.setCondition("Paused", d.paused, reason)
 	d.setCondition("Succeeded", d.done, reason)
 	d.setCondition("Verified", d.isVerified(), d.verifiedReason())
-	d.setIfEver("Conflict", len(d.seen.Conflicts) > 0, reason)
+	d.setIfEver("Conflict", len(d.conflicts) > 0, reason)
 	d.setIfEver("CannotDeliver", len(d.undelivered) > 0, reason)
 }
 
@@ -48,7 +48,7 @@ func (d *decider) setIfEver(kind string, holds bool, reason string) {
 
 // isVerified reports whether every result is known to be of the wanted revision.
 func (d *decider) isVerified() bool {
-	if !d.seen.Can.Content || len(d.seen.Conflicts) > 0 {
+	if !d.seen.Can.Content || len(d.conflicts) > 0 {
 		return false
 	}
 	return !slices.ContainsFunc(d.policy.stages, func(s *stage) bool { return d.policy.requires(s.Name) == fleet.EvidenceNone })

@@ -112,6 +112,7 @@ type decider struct {
 	addLine  func(Line)                     // receives the explanation; nil: nobody wants it
 	budget   *budget                        // what evaluations may still cost
 
+	conflicts    []v1alpha1.Conflict // those of the world that matter
 	done, paused bool
 	undelivered  []string // clusters that have joined a stage and cannot have its revision, and which
 	restored     bool     // the status is older than what exists

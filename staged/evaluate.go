@@ -174,12 +174,16 @@ func (d *decider) combine(o *fleet.Object, destinations []string, reports map[st
 // the batch; "" if it does, or nobody knows the clusters.
 func (d *decider) uncovered(w wave, destinations []string) string {
 	switch {
-	case w.batch < 0 || d.seen.Can.OldRevision:
+	case w.batch < 0 && !d.seen.Can.Content, d.seen.Can.OldRevision:
 		return ""
-	case len(destinations) == 0:
+	case len(destinations) == 0 && w.batch >= 0:
 		return fmt.Sprintf("the %s %s has no destination yet", d.seen.Can.Bound, w.name)
 	}
-	for _, name := range w.clusters {
+	clusters := w.clusters
+	if w.batch < 0 {
+		clusters = d.selected(d.policy.stages[w.stage])
+	}
+	for _, name := range clusters {
 		if d.clusters[name] != nil && !slices.Contains(destinations, name) {
 			return fmt.Sprintf("the %s %s has no destination %s yet", d.seen.Can.Bound, w.name, name)
 		}

@@ -161,7 +161,7 @@ func (d *decider) desire() {
 // Then the cluster waits, by name, for the turn of its stage.
 func (d *decider) joined(name string, rec v1alpha1.ClusterRecord) string {
 	for _, s := range d.Status.Stages {
-		if s.Name != rec.Stage || s.FulfilledWith == "" || !d.seen.Can.Content {
+		if s.Name != rec.Stage || s.FulfilledWith == "" || !d.seen.Can.Content || d.isPassed(name, d.active()) {
 			continue
 		}
 		if d.isPlaceable(s.FulfilledWith) && d.seen.Can.OldRevision {

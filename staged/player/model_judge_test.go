@@ -277,7 +277,7 @@ func (h *history) rearmed(before, after v1alpha1.Status, d design, stage string)
 func (h *history) checkLedger(a *actor, before, after v1alpha1.Status, d design) {
 	was := records(before)
 	for name, rec := range records(after) {
-		if rec.Back != "" && rec.Back != was[name].Back && !h.proven[name][rec.Back] && !h.trust && h.baselineID(name) != rec.Back {
+		if rec.Back != "" && rec.Back != was[name].Back && !h.proven[name][rec.Back] && !h.trust && h.baselineID(name) != rec.Back && (h.restoring.IsZero() || !h.good[name][h.versions[rec.Back]]) {
 			h.broken("S4: cluster %s goes back to %s, with which it was never good", name, h.versions[rec.Back])
 		}
 		if rec.Desired == v1alpha1.Withdrawn && was[name].Desired != rec.Desired && (h.baseline[name] != version{}) {

@@ -37,7 +37,7 @@ func (h *hub) ensure(p *control.BindingPolicy) (isNew, changed bool) {
 		}
 	} else {
 		h.created++
-		stored.UID = types.UID(fmt.Sprintf("policy-%d", h.created))
+		stored.UID = types.UID(fmt.Sprintf("policy-%06d", h.created))
 	}
 	h.policies[p.Name] = &stored
 	return old == nil, true

@@ -29,6 +29,9 @@ type member struct {
 	cluster     *memory.Cluster // shares its objects
 	latency     time.Duration
 	silent      bool
+	had         bool               // it has had the workload from the start, from somewhere else
+	revisions   []fleet.RevisionID // that it has had, in order
+	lost        map[string]string  // the objects that were there before and that it has lost, and when
 	created     map[fleet.ObjectRef]createdObject
 	order       []fleet.ObjectRef                  // the keys of placed, sorted; nil: placed has changed
 	sent        map[fleet.ObjectRef]map[string]any // the last status that was sent to the hub
