@@ -21,6 +21,7 @@ var (
 	histories = flag.Uint64("histories", 100, "how many random histories TestHistories plays for each transport")
 	firstSeed = flag.Uint64("history", 0, "the seed of the first history")
 	only      = flag.String("over", "", "the transport: K0, K1, OCM or Argo CD; all if it is empty")
+	shrinking = flag.Bool("shrink", true, "make a history that breaks an invariant shorter")
 	scripts   = flag.Bool("script", false, "print the script of the first history")
 )
 
@@ -84,6 +85,9 @@ func invariantOf(fault string) string {
 
 // explainFault leaves out actions as long as the same invariant breaks, and returns the script.
 func explainFault(kind fleetKind, seed uint64, actions []action, fault string) string {
+	if !*shrinking {
+		return ""
+	}
 	for size := len(actions) / 2; size > 0; {
 		shorter := false
 		for i := 0; i+size <= len(actions); {
