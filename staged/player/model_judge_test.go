@@ -21,6 +21,9 @@ func (h *history) judge(a *actor, before, after v1alpha1.Status) {
 		h.note("player %d writes: %s | %s", a.nth, message, phasesOf(after))
 	}
 	h.noteAsked(before, after)
+	if before.Wanted != after.Wanted && before.Wanted != "" {
+		h.counts["revisions superseded"]++
+	}
 	for i, s := range d.stages {
 		was, is := stageIn(before, s.name), stageIn(after, s.name)
 		switch {
@@ -241,6 +244,9 @@ func (h *history) failed(a *actor, s v1alpha1.Status, d design, i int) {
 	rec := stageIn(s, st.name)
 	h.failedAt[st.name] = h.steps
 	h.counts["failures"]++
+	if rec.Phase == v1alpha1.RollbackNeeded {
+		h.checkNeeded(s, rec)
+	}
 	if h.trust || !strings.Contains(rec.Message, "did not hold within") || st.deadline == 0 || h.editedAt > 0 {
 		return
 	}
@@ -261,6 +267,17 @@ func (h *history) failed(a *actor, s v1alpha1.Status, d design, i int) {
 	}
 }
 
+// checkNeeded is that a transport that cannot place an old revision says which one the source must hold.
+func (h *history) checkNeeded(s v1alpha1.Status, stage v1alpha1.StageStatus) {
+	_, message := conditionOf(s, "Stalled")
+	for name, rec := range records(s) {
+		if digits := strings.TrimPrefix(rec.Back, "sha256:"); rec.Back != "" && rec.Applied != rec.Back && !strings.Contains(message, digits[:12]) && !strings.Contains(message, "more") {
+			h.broken("refusal: %s cannot go back to %s, and the status says %q", name, h.versions[rec.Back], message)
+		}
+	}
+	h.counts["rollbacks that need the source"]++
+}
+
 // rearmed is S8: a failure stays until another revision, or a retry by name.
 func (h *history) rearmed(before, after v1alpha1.Status, d design, stage string) {
 	old := h.designAt(before.ObservedGeneration)
@@ -277,6 +294,9 @@ func (h *history) rearmed(before, after v1alpha1.Status, d design, stage string)
 func (h *history) checkLedger(a *actor, before, after v1alpha1.Status, d design) {
 	was := records(before)
 	for name, rec := range records(after) {
+		if rec.Back != was[name].Back && rec.Back != "" {
+			h.counts["clusters sent back"]++
+		}
 		if rec.Back != "" && rec.Back != was[name].Back && !h.proven[name][rec.Back] && !h.trust && h.baselineID(name) != rec.Back && (h.restoring.IsZero() || !h.good[name][h.versions[rec.Back]]) {
 			h.broken("S4: cluster %s goes back to %s, with which it was never good", name, h.versions[rec.Back])
 		}

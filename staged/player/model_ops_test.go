@@ -25,8 +25,8 @@ type action struct {
 
 // actionKinds are the kinds of actions, each as often as it is likely.
 var actionKinds = slices.Concat(
-	slices.Repeat([]string{"turn"}, 22), slices.Repeat([]string{"step"}, 24), slices.Repeat([]string{"round"}, 8), slices.Repeat([]string{"chain"}, 6),
-	slices.Repeat([]string{"time"}, 5), slices.Repeat([]string{"approve"}, 3), slices.Repeat([]string{"push"}, 3), slices.Repeat([]string{"health"}, 3),
+	slices.Repeat([]string{"turn"}, 22), slices.Repeat([]string{"step"}, 24), slices.Repeat([]string{"round"}, 12), slices.Repeat([]string{"chain"}, 6),
+	slices.Repeat([]string{"time"}, 8), slices.Repeat([]string{"approve"}, 3), slices.Repeat([]string{"push"}, 3), slices.Repeat([]string{"health"}, 3), slices.Repeat([]string{"badpush"}, 3),
 	[]string{"long", "edit", "edit", "pause", "oldapproval", "retry", "retry", "label", "join", "leave", "offline", "offline", "autoscale", "heartbeat", "heartbeat", "noop", "crash",
 		"backup", "restore", "again", "foreign"},
 )
@@ -191,6 +191,10 @@ func (h *history) use(x action) {
 	switch x.kind {
 	case "push":
 		h.pushSome(x)
+	case "badpush": // something is wrong with the new version, somewhere or everywhere
+		h.pushSome(x)
+		v, m := h.source(), h.pick(x.b)
+		h.health[[]string{fmt.Sprint("web", v.web), fmt.Sprint(m.name, "web", v.web)}[x.c>>4%2]] = []health{_ill, _ill, _slow, _flapping}[x.c>>8%4]
 	case "health":
 		m, is := h.pick(x.a), []health{well, _ill, _ill, _slow, _flapping, well}[x.b%6]
 		v := h.pushed[int(x.c)%len(h.pushed)]

@@ -232,7 +232,7 @@ func (h *history) required(a *actor, s v1alpha1.Status, d design, i int) (names 
 		for _, name := range b.Late {
 			aside[name] = true
 		}
-		if b.SetAside != "" && d.stages[i].concurrency < 0 {
+		if b.SetAside != "" && len(b.Clusters) > 0 && d.stages[i].concurrency < 0 {
 			aside[b.Clusters[0]] = true
 		}
 	}
