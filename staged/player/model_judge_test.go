@@ -127,10 +127,10 @@ func (h *history) passed(a *actor, s v1alpha1.Status, d design, i int) {
 			if at := h.arrived[name][wanted]; at.After(latest) {
 				latest = at
 			}
-			set(h.proven, name, s.Wanted, true)
 		} else if m := h.members[name]; m != nil && len(h.arrived[name]) == 0 && h.movedAt[name] == 0 {
 			h.broken("S2: stage %s is fulfilled, and %s never had the workload", st.name, name)
 		}
+		set(h.proven, name, s.Wanted, true)
 		h.checkOwner(a, st.name, name)
 	}
 	if at := h.entered[st.name]; at.After(latest) && h.kind == overHub {
