@@ -50,6 +50,7 @@ type oracle struct {
 	chosen    time.Time // when the wanted revision became that
 	trust     bool      // the status was lost or is an old one: what it says of stages is believed
 	restoring time.Time // when
+	apart     bool      // the hub was restored and the space was not
 	editedAt  int
 	others    bool // somebody else places the workload, too
 }
@@ -128,7 +129,7 @@ func (h *history) retried(stage string) { h.retriedAt[stage] = h.steps }
 // restored notes that a status was lost, or is an old one.
 func (h *history) restored(what string, s v1alpha1.Status) {
 	h.note("restored: %s, to version %d", what, s.Version)
-	h.trust, h.restoring = true, h.now
+	h.trust, h.restoring, h.apart = true, h.now, h.apart || what == "the hub" && h.kind == overSpace
 	if newest := h.newestVersion(); newest > s.Version {
 		h.asked = h.steps // what exists shows that the status is old
 	}
@@ -312,6 +313,15 @@ func (h *history) holds(cluster, but string) (names []string) {
 	return names
 }
 
+// isCovered reports whether another BindingPolicy holds a cluster: by its Binding, and on K1 by a ManifestWork
+// that was applied there.
+func (h *history) isCovered(m *member, but string) bool {
+	return slices.ContainsFunc(h.holds(m.name, but), func(name string) bool {
+		work := h.space.get(manifestWorkKind, m.name, name)
+		return h.kind == overHub || work != nil && m.applied[string(work.GetUID())] > 0
+	})
+}
+
 // checkBreak is S3 where it is decided: a write takes a cluster out of a BindingPolicy, and no other one
 // holds it.
 func (h *history) checkBreak(a *actor, k key, old, stored *unstructured.Unstructured) {
@@ -320,7 +330,11 @@ func (h *history) checkBreak(a *actor, k key, old, stored *unstructured.Unstruct
 	}
 	for _, name := range sortedNames(h.members) {
 		m := h.members[name]
-		if len(m.objects) == 0 || !selectsMember(old, m.labels) || stored != nil && selectsMember(stored, m.labels) || len(h.holds(name, k.name.Name)) > 0 {
+		if len(m.objects) == 0 || !selectsMember(old, m.labels) || stored != nil && selectsMember(stored, m.labels) {
+			continue
+		}
+		if h.isCovered(m, k.name.Name) {
+			h.released[name] = h.released[name] || h.kind == overHub // there a Binding stands for the delivery
 			continue
 		}
 		h.checkWithdrawal(a, name)

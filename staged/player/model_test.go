@@ -202,6 +202,8 @@ func (h *history) checkEnd() {
 		}
 		switch {
 		case m.has() == h.source():
+		case h.apart && len(m.objects) > 0: // the space has seen more than the hub knows of
+			h.counts["ends after a restore of the hub alone"]++
 		case h.kind == overHub && d.staged && len(m.objects) > 0: // a Binding stands for the delivery there
 			h.counts["unverified ends"]++
 		default:
