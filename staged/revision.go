@@ -64,6 +64,9 @@ func (d *decider) supersede(was fleet.RevisionID, why string) {
 		suspend(rec)
 		rec.Attempt = 1
 	}
+	for n := range d.Status.Placements {
+		d.Status.Placements[n].Removing = false // its clusters keep what they have until their turn comes again
+	}
 	d.endRetreats()
 	d.event("Normal", "NewRevision", "%s: beginning with stage %q again", why, d.policy.stages[0].Name)
 }

@@ -27,7 +27,7 @@ func (h *history) judge(a *actor, before, after v1alpha1.Status) {
 	for i, s := range d.stages {
 		was, is := stageIn(before, s.name), stageIn(after, s.name)
 		switch {
-		case is.Phase == v1alpha1.Skipped && was.Phase != v1alpha1.Skipped:
+		case is.Phase == v1alpha1.Skipped && (was.Phase != is.Phase || was.FulfilledWith != is.FulfilledWith):
 			h.skipped(a, after, d, i)
 		case is.FulfilledWith != was.FulfilledWith && is.FulfilledWith == after.Wanted && is.Phase != v1alpha1.Skipped,
 			is.Phase == v1alpha1.Succeeded && is.CompletedAt != nil && (was.Phase != is.Phase || was.Attempt != is.Attempt || was.FulfilledWith != is.FulfilledWith):
