@@ -73,7 +73,7 @@ func (d *decider) adoption(a adoption) (text string, complete bool) {
 	return fmt.Sprintf("%s, and holds all of its clusters and objects: now delete it (kubectl delete bindingpolicy %s), or say release: true", what, a.BindingPolicy), true
 }
 
-// uncoveredOf returns what a user's placement holds that would be lost without it: clusters that the
+// uncoveredOf returns what would be lost without a user's placement: clusters that the
 // stage cannot hold, clusters that it does not hold yet, and objects.
 func (d *decider) uncoveredOf(a adoption) (foreign, waiting, objects []string) {
 	s, mine := d.policy.stages[a.stage], map[fleet.ObjectRef]bool{}

@@ -38,7 +38,7 @@ func (d *decider) endAttempt(rec *v1alpha1.StageStatus, revision fleet.RevisionI
 	d.Status.History = all[max(0, len(all)-historyLength):]
 }
 
-// ticketOf names what an approval is asked for. Another revision, another plan or another attempt
+// ticketOf names what an approval is for. Another revision, another plan or another attempt
 // has another ticket.
 func (d *decider) ticketOf(rec *v1alpha1.StageStatus, gate string) string {
 	parts := []string{string(d.meta.UID), rec.Name, gate, d.Status.Wanted, d.policy.plan, fmt.Sprint(max(1, rec.Attempt), d.Status.Epoch)}
@@ -64,7 +64,7 @@ func names(word, ticket string) bool {
 // An answer is what people have said about a gate of a stage.
 type answer struct {
 	approved bool
-	rejected string // who has rejected it, and why; "" if nobody has
+	rejected string // who has rejected it, and why; "" if no person has
 	awaits   string // what is awaited if it is neither
 }
 
@@ -207,8 +207,8 @@ func (d *decider) noteExpedited() {
 // isExpedited reports whether the wanted revision skips soaks and windows.
 func (d *decider) isExpedited() bool { return d.Status.Expedited != "" }
 
-// hasFailed reports whether a stage stays as it is until another revision comes or a retry is asked
-// for.
+// hasFailed reports whether a stage stays as it is until another revision comes or a person
+// asks for a retry.
 func hasFailed(p v1alpha1.Phase) bool {
 	switch p {
 	case v1alpha1.Failed, v1alpha1.RollingBack, v1alpha1.RolledBack, v1alpha1.RollbackNeeded:

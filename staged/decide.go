@@ -102,14 +102,14 @@ type decider struct {
 	seen     *fleet.World
 	now      time.Time
 	placed   map[string]*fleet.Placement  // observed, by name
-	clusters map[string]map[string]string // labels of those that exist; nil: not known
+	clusters map[string]map[string]string // labels of existing clusters; nil: not known
 	holders  map[string][]string          // the placements that were observed to hold a cluster
 	applied  map[string][]string          // those that were observed as applied there; absent: not known
 	ledger   map[string]v1alpha1.ClusterRecord
 	known    map[*fleet.Object]*objectState // results of earlier decisions
 	used     map[*fleet.Object]*objectState // results of this one
 	recheck  time.Time                      // when to decide again; zero: never
-	addLine  func(Line)                     // receives the explanation; nil: nobody wants it
+	addLine  func(Line)                     // receives the explanation; nil: no caller wants it
 	budget   *budget                        // what evaluations may still cost
 
 	conflicts    []v1alpha1.Conflict // those of the world that matter
@@ -206,8 +206,8 @@ func (d *decider) cannotBegin() bool {
 	return d.isRecovering()
 }
 
-// snapshotInWorkload returns an object of the workload that is in the namespace of the snapshots; "":
-// there is none.
+// snapshotInWorkload returns an object of the workload that is in the namespace of the snapshots; ""
+// without one.
 func (d *decider) snapshotInWorkload() string {
 	objects := d.seen.Workload.Objects
 	for _, p := range d.seen.Placements {

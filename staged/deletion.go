@@ -65,7 +65,8 @@ func (d *decider) removeLast() (names []string) {
 	return names
 }
 
-// removals returns what to remove for a placement: where each cluster has an object of its own, those.
+// removals returns what to remove for a placement: its own name, or, where each cluster has
+// its own object, their names.
 func (d *decider) removals(p *fleet.Placement) (names []string) {
 	if !d.seen.Can.OldRevision {
 		return []string{p.Name}

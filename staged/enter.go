@@ -11,7 +11,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// enter starts the first stage from i on that is not skipped, if it and those that are skipped may
+// enter starts the first stage from i on that is not skipped, if it and the skipped ones may
 // start. If all are skipped, the rollout ends in the stage before i.
 func (d *decider) enter(i int) bool {
 	first := i

@@ -234,14 +234,14 @@ func (d *decider) setRetired(phase v1alpha1.Phase) {
 	}
 }
 
-// before returns the stage before i, skipped stages left out; -1 if there is none.
+// before returns the stage before i, skipped stages left out; -1 without one.
 func (d *decider) before(i int) int {
 	for i--; i >= 0 && d.Status.Stages[i].Phase == v1alpha1.Skipped; i-- {
 	}
 	return i
 }
 
-// first returns the first stage before i that was not skipped; -1 if there is none.
+// first returns the first stage before i that was not skipped; -1 without one.
 func (d *decider) first(i int) int {
 	for j := range i {
 		if d.Status.Stages[j].Phase != v1alpha1.Skipped {

@@ -10,7 +10,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// conflict says that somebody else places the same objects in one of these clusters; "" if nobody
+// conflict says that somebody else places the same objects in one of these clusters; "" if no placement
 // does, or this policy was there first.
 func (d *decider) conflict(clusters []string) string {
 	for _, c := range d.conflicts {

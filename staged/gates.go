@@ -15,7 +15,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// gates compiles what a stage asks for beside its condition.
+// gates compiles what a stage asks for in addition to its condition.
 func (c *compiler) gates(path string, i int, s *stage) {
 	s.soak = c.duration(path+".soak", s.Soak)
 	if s.BatchSoak != nil {

@@ -49,7 +49,7 @@ func TestForgedStatusLabels(t *testing.T) {
 	}
 }
 
-// TestFiveThousandClusters has a rollout over five thousand clusters of which none reports: what is
+// TestFiveThousandClusters has a rollout over five thousand silent clusters: what is
 // decided is said in a few words, and a decision takes no more memory than the names.
 func TestFiveThousandClusters(t *testing.T) {
 	if race.On {
@@ -95,7 +95,7 @@ func TestFiveThousandBatches(t *testing.T) {
 	require.Less(t, work(5_000), 4*10*work(500))
 }
 
-// Clusters report texts that look like lines of ours, and long ones: a message stays a line.
+// Clusters report texts that look like our lines, and long ones: a message stays a line.
 func TestClustersForgeNoLine(t *testing.T) {
 	const forged = "x\nforged: all is well\r\u2028forged: \x1b[2J \u202egnp\u009b31m"
 	long := forged + strings.Repeat("ä", 1<<20)

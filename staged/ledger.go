@@ -83,13 +83,13 @@ func (d *decider) wasHeld(cluster string) bool {
 	return slices.ContainsFunc(d.Status.Placements, func(o v1alpha1.OwnedPlacement) bool { return slices.Contains(o.Clusters, cluster) })
 }
 
-// isRecorded reports whether something is known of a cluster beside its stage.
+// isRecorded reports whether something is known of a cluster in addition to its stage.
 func isRecorded(rec v1alpha1.ClusterRecord) bool {
 	return rec != (v1alpha1.ClusterRecord{Stage: rec.Stage})
 }
 
-// writeLedger writes the table into the status. Clusters of which nothing is known but their stage
-// are left out.
+// writeLedger writes the table into the status. It leaves out clusters that have
+// only a stage.
 func (d *decider) writeLedger() {
 	groups := map[v1alpha1.ClusterRecord][]string{}
 	for name, rec := range d.ledger {

@@ -23,7 +23,7 @@ type wave struct {
 	absent   bool     // none of the clusters of the batch exists any more
 }
 
-// byName reports whether placements name their clusters: with updates: Staged, so that nobody joins
+// byName reports whether placements name their clusters: with updates: Staged, so that no cluster joins
 // before the turn of the stage, and where the transport has no selectors.
 func (d *decider) byName() bool { return d.policy.stagesUpdates() || d.seen.Can.OldRevision }
 
@@ -205,7 +205,7 @@ func (d *decider) isElsewhere(w wave, cluster string) bool {
 }
 
 // isFrozen reports whether the clusters of a wave keep what they have, where the transport can hold
-// one revision only: all but those that have their turn and were not observed with the wanted
+// one revision only: all except waves that have their turn and were not observed with the wanted
 // revision yet.
 func (d *decider) isFrozen(w wave) bool {
 	if !d.policy.stagesUpdates() {
@@ -349,7 +349,7 @@ func (d *decider) isCoveredBy(active int) bool {
 	return len(d.turnOf(active)) > 0 && d.Status.Stages[active].Phase != v1alpha1.Pending
 }
 
-// acceptAdopted recognises a placement of another program that was adopted and is as it must be. One
+// acceptAdopted recognizes a placement of another program that was adopted and is as it must be. One
 // that carries a version is of a status that was lost. It gets a new version, so that a removal that
 // was decided before the loss fails.
 func (d *decider) acceptAdopted(want fleet.Placement) {
@@ -408,8 +408,8 @@ func (d *decider) isCurrent(name string) bool {
 	return rec != nil && d.exists(name) && d.placed[name].Version == rec.Version
 }
 
-// holds returns the clusters that may have the workload from a placement: those that it held last,
-// and those that it selects now.
+// holds returns the clusters that may have the workload from a placement: the clusters that it held last,
+// and the clusters that it selects now.
 func (d *decider) holds(name string) []string {
 	names := map[string]bool{}
 	if rec := d.owned(name); rec != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// owned returns the record of a placement; nil if there is none.
+// owned returns the record of a placement; nil without one.
 func (d *decider) owned(name string) *v1alpha1.OwnedPlacement {
 	n, found := slices.BinarySearchFunc(d.Status.Placements, name, compareOwned)
 	if !found {
@@ -33,7 +33,7 @@ func (d *decider) own(name, stage string) *v1alpha1.OwnedPlacement {
 }
 
 // adopt makes a record of each placement that has none. One that is as new as the status is a rest,
-// of a write that came late: it is to be removed. Others exist because the status was lost, or
+// of a write that came late: it must be removed. Others exist because the status was lost, or
 // another program has made them: then adopt is true. A placement that is newer than the status shows
 // that the status is an old one that was restored.
 func (d *decider) adopt() (lost bool) {
@@ -149,7 +149,7 @@ func forget(rec *v1alpha1.StageStatus) {
 }
 
 // recover finds the active stage when the status was lost: the last one that has a BindingPolicy.
-// Nothing that exists is taken for approved.
+// Nothing that exists counts as approved.
 func (d *decider) recover() {
 	s := &d.Status
 	active, has := -1, map[int]bool{}

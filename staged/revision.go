@@ -109,7 +109,7 @@ func (d *decider) renew(was fleet.RevisionID, why string) {
 	d.event("Normal", "RevisionChanged", "%s, and comes to all clusters at once", why)
 }
 
-// pruneRevisions forgets revisions that no record names, but for the newest.
+// pruneRevisions forgets revisions that no record names, except the newest ones.
 func (d *decider) pruneRevisions() {
 	needed := map[string]bool{d.Status.Wanted: true}
 	for _, c := range d.ledger {

@@ -133,9 +133,7 @@ func (w *worker) receive(s observation) {
 	}
 	switch {
 	case s.gone:
-		if o == nil || !o.isSucceeded(s.obj) {
-			w.forget(s.key)
-		}
+		w.receiveDeletion(s, o)
 		return
 	case s.unwatched:
 		w.unwatch(s.key)
@@ -151,6 +149,18 @@ func (w *worker) receive(s observation) {
 	}
 	o.obj, o.unwatched, o.gone = s.obj, false, false
 	w.consider(o)
+}
+
+// receiveDeletion forgets an object, unless a newer one is known. If the object went because of an effect
+// whose answer was lost, the effects that follow are sent first.
+func (w *worker) receiveDeletion(s observation, o *objectState) {
+	switch {
+	case o != nil && o.isSucceeded(s.obj):
+	case o != nil && o.inFlight != nil && o.inFlight.begun && w.acknowledgeRelease(o):
+		o.gone, o.unwatched = true, true
+	default:
+		w.forget(s.key)
+	}
 }
 
 // consider calls the filter for an object. If the object is played and no transition is in flight,

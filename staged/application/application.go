@@ -263,11 +263,11 @@ func replacing(app *unstructured.Unstructured, source map[string]any) map[string
 	return patch
 }
 
-// Disown does nothing: an Application belongs to those who have made it.
+// Disown does nothing: an Application belongs to its authors.
 func (t *Transport) Disown(context.Context, player.View, string) error { return nil }
 
 // Remove lets go of the Application of one cluster: name is <placement>/<cluster>. The Application
-// belongs to those who have made it, so that it stays, with the source that it has.
+// belongs to its authors, so that it stays, with the source that it has.
 func (t *Transport) Remove(ctx context.Context, _ player.View, name string) ([]staged.Event, error) {
 	_, cluster, _ := strings.Cut(name, "/")
 	app := t.apps[t.options.Name(cluster)]

@@ -14,7 +14,7 @@ import (
 // An other is what was observed of a BindingPolicy of somebody else.
 type other struct {
 	policy  *control.BindingPolicy // nil: it does not exist, or was not shown
-	binding *control.Binding       // nil: there is none
+	binding *control.Binding       // nil: it does not exist
 }
 
 // other returns what was observed of a BindingPolicy of somebody else, empty at first.
@@ -105,8 +105,8 @@ func (r *Rollout) conflicts(w fleet.World) (all []v1alpha1.Conflict) {
 	return all
 }
 
-// ownRefs returns the objects of the workload: those that the hub holds, or, where these are not read,
-// those of Bindings.
+// ownRefs returns the objects of the workload: from the hub, or, where the hub is not
+// read, from Bindings.
 func (r *Rollout) ownRefs(w fleet.World) map[fleet.ObjectRef]bool {
 	own := map[fleet.ObjectRef]bool{}
 	for _, o := range w.Workload.Objects {

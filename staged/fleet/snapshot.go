@@ -26,7 +26,7 @@ type Snapshot struct {
 	Revision RevisionID
 	Objects  []*unstructured.Unstructured
 	// DigestOnly says that the objects are too large to be kept: the revision can be rolled out and
-	// recognised, and not be gone back to.
+	// recognized, and not be gone back to.
 	DigestOnly bool
 }
 

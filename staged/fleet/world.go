@@ -18,8 +18,8 @@ type RevisionID string
 // Evidence says how a health result is tied to a revision.
 type Evidence int
 
-// The levels of evidence, weakest first. With EvidenceNone nothing says of which revision a status
-// is. With EvidenceOrdered the status is from after the delivery of the revision was confirmed. With
+// The levels of evidence, weakest first. With EvidenceNone a status can be of any
+// revision. With EvidenceOrdered the status is from after the delivery of the revision was confirmed. With
 // EvidenceExact the report carries the revision.
 const (
 	EvidenceNone Evidence = iota
@@ -46,7 +46,7 @@ type World struct {
 	Now  Instant
 	// Workload is the workload as its source holds it.
 	Workload Workload
-	// Clusters are sorted by name: those that exist, and those that a placement still holds.
+	// Clusters are sorted by name: existing ones, and ones that a placement still holds.
 	Clusters []Cluster
 	// Placements are what exists in the transport, sorted by name.
 	Placements []Placement
@@ -61,7 +61,7 @@ type World struct {
 	// Gates are the objects of the hub that stages name as gates.
 	Gates []Gate
 	// Collectors are the StatusCollectors of spec.downsync, by name. They are needed where the
-	// transport knows of which revision a report is.
+	// transport ties reports to revisions.
 	Collectors map[string]*kubestellar.Collector
 	Can        Capabilities
 }
@@ -166,7 +166,7 @@ type Placement struct {
 
 	// The other fields are observed.
 
-	// Has are the clusters that the placement holds, sorted. Selects are those that it would hold
+	// Has are the clusters that the placement holds, sorted. Selects are the clusters that it would hold
 	// by now: they are the same once the transport has caught up.
 	Has, Selects []string
 	// Ready says that the transport has taken it over for all its clusters. If not, Waits says what

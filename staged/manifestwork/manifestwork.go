@@ -174,7 +174,7 @@ func appliedBefore(v player.View, cluster string) fleet.RevisionID {
 }
 
 // reportsOf reads the feedback of each manifest. It is of the revision if the condition next to it,
-// which was read from the same object, says so; else it is nobody's.
+// which was read from the same object, says so; else it is of no revision.
 func reportsOf(work *unstructured.Unstructured, applied fleet.RevisionID) (all []fleet.Report) {
 	manifests, _, _ := unstructured.NestedSlice(work.Object, "status", "resourceStatus", "manifests")
 	for _, m := range manifests {
@@ -274,7 +274,7 @@ func probe(old, want *unstructured.Unstructured) {
 	found := "pending"
 	if old != nil {
 		if found = cmp.Or(isProbed(old), old.GetAnnotations()[probeAnnotation]); found == "" {
-			found = "present" // it is not one of ours
+			found = "present" // another program has made it
 		}
 	}
 	annotations := want.GetAnnotations()
@@ -332,7 +332,7 @@ func (t *Transport) manifest(v player.View, p fleet.Placement, key types.Namespa
 	return work
 }
 
-// config asks for the feedback of an object, and for the condition that says of which revision it is.
+// config asks for the feedback of an object, and for the condition that ties it to a revision.
 func (t *Transport) config(obj *unstructured.Unstructured, id fleet.RevisionID) map[string]any {
 	gvk := obj.GroupVersionKind()
 	guess, _ := meta.UnsafeGuessKindToResource(gvk)

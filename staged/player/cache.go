@@ -41,7 +41,7 @@ func (c cache) store(e watchEvent) (owner string, err error) {
 }
 
 // ownerOf returns the name of the StagedBindingPolicy that is part of the name of a BindingPolicy;
-// "" if there is none.
+// "" without one.
 func ownerOf(bindingPolicy string) string {
 	owner, _, ok := strings.Cut(bindingPolicy, v1alpha1.StageSeparator)
 	if !ok {

@@ -167,7 +167,7 @@ func (k *kubeStellar) Place(ctx context.Context, v View, p fleet.Placement, _ fl
 	return []staged.Event{{Type: "Normal", Reason: "BindingPolicyUpdated", Message: "updated BindingPolicy " + p.Name}}, nil
 }
 
-// write creates a BindingPolicy, or patches the old one, if nobody has written it since it was read.
+// write creates a BindingPolicy, or patches the old one, if it was not written since it was read.
 // It returns what is stored then.
 func (k *kubeStellar) write(ctx context.Context, old, want *control.BindingPolicy) (*unstructured.Unstructured, error) {
 	if old == nil {
@@ -242,6 +242,6 @@ func equalAsStored(a, b control.BindingPolicySpec) bool {
 	return err == nil && err2 == nil && string(one) == string(other)
 }
 
-// pollInterval is how often a Player calls Options.Clusters and Options.Reports at least: nobody
-// tells it when their results change.
+// pollInterval is how often a Player calls Options.Clusters and Options.Reports at least: it is
+// not told when their results change.
 const pollInterval = 10 * time.Second

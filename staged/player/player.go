@@ -38,8 +38,8 @@ type Options struct {
 	// know more than WorkStatuses say. It is called as often as Clusters. Nil: that is not known.
 	Reports func(policy string) []bindingpolicy.Report
 	// Space reads KubeStellar's inventory and transport space: its ManifestWorks and WorkStatuses. With
-	// it, and with Workload, the Player knows which revision each cluster has, and of which revision a
-	// report is; updates: Staged needs that, unless the policy says requireEvidence: None. Nil: only
+	// it, and with Workload, the Player knows which revision each cluster has, and to which revision a
+	// report belongs; updates: Staged needs that, unless the policy says requireEvidence: None. Nil: only
 	// the hub is read.
 	Space transport.Reader
 	// Workload are the kinds of workload objects on the hub. They are read where the Transport knows
@@ -87,7 +87,7 @@ type Player struct {
 	hub       transport.Transport
 	options   Options
 	transport Transport
-	source    *source // nil: nobody asks for content
+	source    *source // nil: content is not read
 	answers   *answers
 	readers   map[schema.GroupVersionKind]transport.Reader
 	clock     hubClock

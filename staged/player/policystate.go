@@ -22,7 +22,7 @@ type policyState struct {
 	meta       metav1.ObjectMeta
 	contents   map[fleet.RevisionID]fleet.Snapshot // of revisions that were seen
 	stored     map[fleet.RevisionID]bool           // the snapshots that are in the store
-	missing    map[fleet.RevisionID]bool           // those that the status names and the store does not have
+	missing    map[fleet.RevisionID]bool           // the status names them, and the store does not have them
 	kept       []fleet.RevisionID                  // the snapshots that the store was told to keep last
 	workload   fleet.Workload
 	source     sourceState
@@ -105,8 +105,8 @@ func backOff(first time.Duration, times int) time.Duration {
 	return min(first<<min(times, 16), max(first, longestPause))
 }
 
-// noteStatus notes a status that the watch has shown. If somebody else writes another one after each
-// of ours, because two Players see different things, the next decision waits: soon both see the
+// noteStatus notes a status that the watch has shown. If another program writes another one after each
+// status of this Player, because two Players see different things, the next decision waits: soon both see the
 // same.
 func (s *policyState) noteStatus(same bool, now time.Time) {
 	if same || !s.ours {
@@ -121,7 +121,7 @@ func (s *policyState) noteStatus(same bool, now time.Time) {
 	s.notBefore = now.Add(min(pollInterval, backOff(100*time.Millisecond, s.contested.times-1)))
 }
 
-// noteCreated notes that a BindingPolicy was created. If that happens again and again, because
+// noteCreated notes that a BindingPolicy was created. If that happens repeatedly, because
 // somebody deletes it, the next decision waits.
 func (s *policyState) noteCreated(name string, now time.Time) {
 	if s.made == nil {

@@ -120,7 +120,7 @@ func replacing(live, want *unstructured.Unstructured) (patch []map[string]any) {
 	return patch
 }
 
-// merged replaces, of all values, those that are delivered by others.
+// merged replaces the delivered values among all values by others.
 func merged(all, delivered, want map[string]string) map[string]string {
 	out := map[string]string{}
 	for key, value := range all {

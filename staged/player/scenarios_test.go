@@ -329,7 +329,7 @@ func TestAPolicyThatIsCreatedAgainTakesOver(t *testing.T) {
 }
 
 // A12, F10: a second policy for the same workload. The first goes on; the newcomer places nothing, and
-// names the other. So it is if nobody has placed yet what the other holds later.
+// names the other.
 func TestTwoPoliciesForOneWorkload(t *testing.T) {
 	one := atOnce(stageOf("dev", devs, ""), stageOf("prod", prods, ""))
 	two := strings.Replace(atOnce(stageOf("all", prods, "")), "{name: s}", "{name: z}", 1)

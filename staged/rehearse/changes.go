@@ -47,7 +47,7 @@ type Joining struct {
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
-// A Script is what happens in a rehearsal beside the rollout itself.
+// A Script is what happens in a rehearsal in addition to the rollout.
 type Script struct {
 	Changes []Change `json:"changes,omitempty"`
 	// Lag, if it is not 0, adds a second player, which sees everything so long after it has

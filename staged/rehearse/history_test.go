@@ -56,7 +56,7 @@ func TestAnotherPolicyForTheSameWorkload(t *testing.T) {
 	require.Contains(t, run(t, in).String(), "+30s       policy other: the policy is edited")
 }
 
-// Three players, each with a delay of its own, do together what one does.
+// Three players, each with its own delay, do together what one does.
 func TestScriptWithThreePlayers(t *testing.T) {
 	in := policy(t, "    condition: num('sum') == 1\n    soak: 10s")
 	alone := run(t, in)

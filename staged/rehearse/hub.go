@@ -97,7 +97,7 @@ func refOf(c control.DownsyncClause) fleet.ObjectRef {
 	return fleet.ObjectRef{Group: c.Group, Resource: c.Resource, Namespace: c.Namespace, Name: c.Name}
 }
 
-// combine computes the CombinedStatus of an object of a Binding. It is false if there is none.
+// combine computes the CombinedStatus of an object of a Binding. It is false without one.
 func (h *hub) combine(b *control.Binding, ref fleet.ObjectRef) (*control.CombinedStatus, bool) {
 	in := kubestellar.Input{
 		Binding: b, Object: h.objects[ref], Resource: ref.Resource, Collectors: h.collectors,

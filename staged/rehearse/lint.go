@@ -126,7 +126,7 @@ func (r *run) trial(ctx context.Context, s v1alpha1.Stage, guards v1alpha1.Guard
 	return part, part.play(ctx)
 }
 
-// trials are the trials of one stage: with its own guards, with all guards, and without those that
+// trials are the trials of one stage: with its own guards, with all guards, and without the guards that
 // concern reports.
 type trials struct{ own, guarded, open *run }
 

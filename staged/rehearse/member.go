@@ -37,7 +37,7 @@ type member struct {
 	sent        map[fleet.ObjectRef]map[string]any // the last status that was sent to the hub
 	inTransit   []sentStatus                       // the statuses that have not arrived yet, by time
 	reported    map[fleet.ObjectRef]kubestellar.Report
-	firstReport time.Time // when the first status arrived; zero: none has
+	firstReport time.Time // when the first status arrived; zero: no status has arrived
 	incomplete  bool      // an object could not be written yet
 }
 

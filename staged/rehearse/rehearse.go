@@ -135,7 +135,7 @@ type policyRun struct {
 	done        bool
 	message     string
 	version     int                   // of the StagedBindingPolicy: it grows with each write
-	consents    map[string]string     // who approves a gate as soon as that is asked for
+	consents    map[string]string     // who approves a gate as soon as the rollout wants that
 	past        []snapshot            // what the other players may see
 	refused     map[time.Duration]int // the versions at which their last writes were refused, by lag
 }
@@ -202,7 +202,7 @@ func (r *run) install(c *cluster) error {
 	return nil
 }
 
-// labelsOf returns labels that are not nil: they are known, even if there are none.
+// labelsOf returns labels that are not nil: they are known, even without any.
 func labelsOf(labels map[string]string) map[string]string {
 	if labels == nil {
 		return map[string]string{}

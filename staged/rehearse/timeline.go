@@ -31,7 +31,7 @@ type Timeline struct {
 }
 
 // A History is the revisions of the workload that a cluster has had, in order. One that it has had twice
-// is there twice. Never are those that the hub has held and the cluster has not had.
+// is there twice. Never are the other revisions that the hub has held.
 type History struct {
 	Cluster    string
 	Had, Never []string

@@ -228,8 +228,8 @@ type Stage struct {
 	// MaxSilent is how many destinations need not have reported the present workload: a number, or
 	// a percentage of them, rounded down. At least one destination must have reported. Default 0.
 	MaxSilent *intstr.IntOrString `json:"maxSilent,omitempty"`
-	// PerCluster gives each cluster of the stage a BindingPolicy of its own: Condition is evaluated
-	// for each cluster, and each has its own time. It cannot stand beside MaxConcurrency. Absent:
+	// PerCluster gives each cluster of the stage its own BindingPolicy: Condition is evaluated
+	// for each cluster, and each has its own time. It excludes MaxConcurrency. Absent:
 	// Condition is evaluated for all clusters of the stage, or of a batch, together.
 	PerCluster *PerCluster `json:"perCluster,omitempty"`
 	// MaxFailures is how many clusters of a stage with PerCluster may be set aside, because they
@@ -246,7 +246,7 @@ type Stage struct {
 	// all clusters have left it for as long as its soak, at least for a minute. The last stage, once
 	// it was started, waits for clusters.
 	SkipIfEmpty bool `json:"skipIfEmpty,omitempty"`
-	// Guards loosens the checks that are made beside Condition. Absent: all checks are made.
+	// Guards loosens the checks that are made in addition to Condition. Absent: all checks are made.
 	Guards *Guards `json:"guards,omitempty"`
 }
 
@@ -265,7 +265,7 @@ type ObjectGate struct {
 
 // PerCluster are the limits of a stage that treats each cluster by itself.
 type PerCluster struct {
-	// MaxUnavailable is how many clusters, of those that have received the workload and are not set
+	// MaxUnavailable is how many of the clusters with the workload, without the ones that are set
 	// aside, may be without success at once: a number, or a percentage of the clusters of the
 	// stage, rounded down, at least 1. Default 1.
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
@@ -290,7 +290,7 @@ type Approval struct {
 	After  bool `json:"after,omitempty"`  // before the stage is left
 	// TimeoutSeconds is how many seconds the rollout waits for a person. Then the rollout is
 	// stalled, or, if the approval after the stage is missing, the stage has failed. Absent: it
-	// waits for ever.
+	// waits forever.
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
 }
 
@@ -325,7 +325,7 @@ const (
 	RollbackBatch OnFailure = "RollbackBatch"
 )
 
-// Guards loosens the checks that every stage must pass beside its condition.
+// Guards loosens the checks that every stage must pass in addition to its condition.
 type Guards struct {
 	// MinDestinations is the least number of clusters that the stage must have. Default 1.
 	MinDestinations *int32 `json:"minDestinations,omitempty"`

@@ -15,7 +15,7 @@ type Status struct {
 	Plan string `json:"plan,omitempty"`
 	// Wanted is the revision that is rolled out: the newest one.
 	Wanted string `json:"wanted,omitempty"`
-	// Revisions are those that a record names, and a few older ones.
+	// Revisions are the ones that a record names, and a few older ones.
 	Revisions []Revision `json:"revisions,omitempty"`
 	// Cohorts are the ledger: what each cluster should have and has. Clusters with equal records
 	// share one.
@@ -29,7 +29,7 @@ type Status struct {
 	History []Attempt `json:"history,omitempty"`
 	// Stages has a record for each stage of the spec, in the same order.
 	Stages []StageStatus `json:"stages,omitempty"`
-	// Placements are those that the rollout owns, sorted by name.
+	// Placements are the ones that the rollout owns, sorted by name.
 	Placements []OwnedPlacement `json:"placements,omitempty"`
 	// FirstVersion and Version are the first and the last version that was given to a placement.
 	// They begin with the time of the first decision, in seconds, so that a placement from before
@@ -136,15 +136,15 @@ type OwnedPlacement struct {
 	Name  string `json:"name"`
 	Stage string `json:"stage"`
 	// Version is the version that the placement must have: see [VersionAnnotation]. It changes with
-	// what is to be placed where, and when a placement that was to be removed is wanted again.
+	// what is placed where, and when a placement that was marked for removal is wanted again.
 	Version int64 `json:"version"`
 	// Spec is a hash of that.
 	Spec string `json:"spec,omitempty"`
-	// UID is that of the object which was observed; "": none was, or it has none of its own.
+	// UID is that of the observed object; "": no object was observed, or the placement is not one object.
 	UID types.UID `json:"uid,omitempty"`
-	// Clusters are those that it was observed to hold last, sorted.
+	// Clusters are the ones that it was observed to hold last, sorted.
 	Clusters []string `json:"clusters,omitempty"`
-	// Removing says that nobody needs it any more. It is removed once the clusters that still need
+	// Removing says that it is no longer needed. It is removed once the clusters that still need
 	// the workload have it from others.
 	Removing bool `json:"removing,omitempty"`
 }
@@ -155,10 +155,10 @@ type Clock struct {
 	At      *metav1.Time `json:"at,omitempty"` // the last such decision that was stored
 }
 
-// Awaiting is an approval that is asked for.
+// Awaiting is an approval that the rollout waits for.
 type Awaiting struct {
 	Gate string `json:"gate"` // before or after
-	// Ticket names what is asked: the policy, the stage, the gate, the revision, the plan and the
+	// Ticket names what the approval is for: the policy, the stage, the gate, the revision, the plan and the
 	// attempt.
 	Ticket string `json:"ticket"`
 	// Since is the resourceVersion that the StagedBindingPolicy had before the ticket was written.
@@ -241,7 +241,7 @@ type Counts struct {
 type Phase string
 
 // The phases. A stage is Pending until it is active, then Progressing; Soaking while its condition
-// holds but it may not be left yet; Failed while it fails. In the end it is Succeeded, Skipped, or
+// holds but something else must come first; Failed while it fails. In the end it is Succeeded, Skipped, or
 // Failed if the rollout went on in spite of the failure.
 //
 // RollingBack means that clusters go back to the revision that they had; then the stage is

@@ -49,12 +49,16 @@ type fleet struct {
 	have     map[string]string // the version in each cluster
 	bad      string            // cluster@version that does not become ready
 	options  player.Options
-	agents   func() // of the clusters
+	agents   func()        // of the clusters
+	played   *kube.Cluster // the hub as the Player sees it
+	log      *requestLog   // of the Player
+	ticks    int
 }
 
 func newFleet(t *testing.T, definitions ...*unstructured.Unstructured) *fleet {
 	store := memory.New(memory.Options{RequireNamespaces: true})
-	hub, err := kube.NewForConfig(apiserver.Start(t, store, apiserver.Options{}))
+	config := apiserver.Start(t, store, apiserver.Options{})
+	hub, err := kube.NewForConfig(config)
 	require.NoError(t, err)
 	f := &fleet{t: t, hub: hub, have: map[string]string{}, clusters: map[string]map[string]string{
 		"dev1": {"env": "dev", "name": "dev1"}, "prod1": {"env": "prod", "name": "prod1"}, "prod2": {"env": "prod", "name": "prod2"}}}
@@ -67,6 +71,7 @@ func newFleet(t *testing.T, definitions ...*unstructured.Unstructured) *fleet {
 		require.NoError(t, err)
 	}
 	f.create(policy)
+	f.noteRequests(config)
 	f.options = player.Options{Clusters: func() map[string]map[string]string { return f.clusters }, Snapshots: player.NewStore(hub),
 		Trace: func(e player.TraceEvent) {
 			if e.Err != nil && !apierrors.IsConflict(e.Err) {
@@ -146,7 +151,7 @@ func (f *fleet) message() string { return f.status().Conditions[0].Message }
 func (f *fleet) play(do func()) {
 	ctx, stop := context.WithCancel(f.t.Context())
 	done := make(chan error)
-	go func() { done <- player.Play(ctx, f.hub, f.options) }()
+	go func() { done <- player.Play(ctx, f.played, f.options) }()
 	defer func() {
 		stop()
 		<-done
