@@ -4,7 +4,7 @@ package player_test
 var mutants = []mutant{
 	{"S1", "a stage that was missed need not be passed", "decide.go", "if back := d.missed(i); back >= 0 {", "if back := d.missed(i); back > i {"},
 	{"S1", "a newer revision does not begin again with the first stage", "revision.go", "	case d.policy.stagesUpdates():\n		d.supersede(", "	case false:\n		d.supersede("},
-	{"S1", "clusters of stages that have not begun get the revision, too", "ledger.go", "	case rec.Phase == v1alpha1.Pending:\n		return nil\n", ""},
+	{"S1", "clusters of stages that have not begun get the revision, too", "ledger.go", "		case turn[name]:\n", "		case turn[name] || d.seen.Can.OldRevision:\n"},
 	{"S1", "a stage without skipIfEmpty is skipped", "enter.go", "return s.SkipIfEmpty && d.clusters", "return d.clusters"},
 	{"S1", "windows do not count", "enter.go", "	if d.isExpedited() {\n		return \"\"\n	}\n	opens", "	if true {\n		return \"\"\n	}\n	opens"},
 	{"S2", "a report of any revision counts (F2)", "evaluate.go", "string(r.Revision) == d.Status.Wanted && ", ""},
