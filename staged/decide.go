@@ -104,7 +104,7 @@ type decider struct {
 	placed   map[string]*fleet.Placement  // observed, by name
 	clusters map[string]map[string]string // labels of existing clusters; nil: not known
 	holders  map[string][]string          // the placements that were observed to hold a cluster
-	applied  map[string][]string          // those that were observed as applied there; absent: not known
+	applied  map[string][]string          // the placements that were observed as applied there; absent: not known
 	ledger   map[string]v1alpha1.ClusterRecord
 	known    map[*fleet.Object]*objectState // results of earlier decisions
 	used     map[*fleet.Object]*objectState // results of this one

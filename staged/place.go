@@ -165,7 +165,7 @@ func (d *decider) guarded(w wave) (names []string) {
 }
 
 // awaitsTurn reports whether a stage that was not passed selects a cluster: it keeps what it has until that
-// stage gives it something, under retention Move, too.
+// stage gives it something, also under retention Move.
 func (d *decider) awaitsTurn(cluster string) bool {
 	have, exists := d.clusters[cluster]
 	return exists && d.active() >= 0 && slices.ContainsFunc(d.policy.stages[d.active():], func(s *stage) bool { return s.selects(have) })

@@ -68,7 +68,7 @@ func (d design) yaml() string {
 	return b.String()
 }
 
-// index returns the place of a stage; -1 if there is none.
+// index returns the place of a stage; or -1.
 func (d design) index(stage string) int {
 	return slices.IndexFunc(d.stages, func(s plannedStage) bool { return s.name == stage })
 }
@@ -101,7 +101,7 @@ func planStage(r *rand.Rand, name, value string) plannedStage {
 	return s
 }
 
-// plan makes the designs of a history: a first one, and edits of it.
+// planAll makes the designs of a history: a first one, and edits of it.
 func planAll(r *rand.Rand, kind fleetKind) (all []design) {
 	first := design{keep: r.IntN(4) > 0, staged: r.IntN(4) > 0, restart: r.IntN(5) == 0}
 	first.none = kind == overHub && r.IntN(8) > 0 || r.IntN(10) == 0

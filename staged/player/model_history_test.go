@@ -48,7 +48,7 @@ type history struct {
 	kind       fleetKind
 	together   bool // what a fleet does happens in one step, as in a model that sees less
 	now        time.Time
-	hub, space *apiServer // the same but for K1
+	hub, space *apiServer // two servers over K1, one elsewhere
 	members    map[string]*member
 	health     map[string]health
 	versions   map[string]version // by revision
@@ -66,7 +66,7 @@ type history struct {
 	oracle
 }
 
-// An actor is a player: a program with caches of its own, and a clock that is wrong.
+// An actor is a player: a program with its own caches and a clock that is wrong.
 type actor struct {
 	direct    player.Direct
 	shown     map[schema.GroupVersionKind]int // how many changes of each kind it was shown

@@ -52,7 +52,7 @@ type oracle struct {
 	restoring time.Time // when
 	apart     bool      // the hub was restored and the space was not
 	editedAt  int
-	others    bool // somebody else places the workload, too
+	others    bool // another owner places the workload
 }
 
 func newOracle() oracle {
@@ -224,8 +224,8 @@ func (a *actor) sees(cluster string) map[string]any {
 	return labels
 }
 
-// required returns the clusters that a stage waits for, as a player sees them: those that are late or set
-// aside are named in the status.
+// required returns the clusters that a stage waits for, as a player sees them. The status names late
+// clusters and clusters that are set aside.
 func (h *history) required(a *actor, s v1alpha1.Status, d design, i int) (names []string) {
 	rec := stageIn(s, d.stages[i].name)
 	aside := map[string]bool{}
@@ -414,7 +414,7 @@ func hasFailedPhase(p v1alpha1.Phase) bool {
 	return slices.Contains([]v1alpha1.Phase{v1alpha1.Failed, v1alpha1.RollingBack, v1alpha1.RolledBack, v1alpha1.RollbackNeeded}, p)
 }
 
-// approvedIn is the step in which somebody approved; 0: nobody.
+// approvedIn is the step in which somebody approved; 0: no approval.
 func approvedIn(by string) (step int) {
 	_, _ = fmt.Sscanf(strings.TrimSpace(by), "who%d", &step)
 	return step

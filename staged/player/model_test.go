@@ -114,7 +114,7 @@ func explainFault(kind fleetKind, seed uint64, actions []action, fault string) s
 	return fmt.Sprintf("%s\n%d actions:\n%s", h.fault, len(actions), strings.Join(h.log, "\n"))
 }
 
-// end is L1: when everything is well and nobody edits, the rollout succeeds with the newest revision.
+// end is L1: when everything is well and no user edits, the rollout succeeds with the newest revision.
 func (h *history) end() {
 	h.health, h.others = map[string]health{}, false
 	if p := h.hub.get(bindingPolicyKind, "", "other"); p != nil && p.GetDeletionTimestamp() == nil {
@@ -212,7 +212,7 @@ func (h *history) checkEnd() {
 	}
 }
 
-// refuses reports whether the engine says that it cannot do what is asked over this transport. It must.
+// refuses reports whether the engine says that this transport cannot do what the spec wants. It must.
 func (h *history) refuses(s v1alpha1.Status, d design) bool {
 	if h.kind != overHub || !d.staged || d.none {
 		return false

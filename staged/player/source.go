@@ -75,7 +75,7 @@ type sourceState struct {
 
 // workload returns the workload of a policy. A revision is cut once the source has not changed for
 // revisions.settle; the first one at once. Another program may have seen the source change before: if the
-// revision of the status changes, what differs from it counts once that has been so for as long, too.
+// revision of the status changes, what differs from it counts once that has also lasted as long.
 func (s *source) workload(v View, state *policyState, at time.Time) fleet.Workload {
 	items, objects := s.chosen(v.Policy.Definition().Spec.Downsync)
 	now := &state.source

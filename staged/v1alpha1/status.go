@@ -37,7 +37,7 @@ type Status struct {
 	FirstVersion int64 `json:"firstVersion,omitempty"`
 	Version      int64 `json:"version,omitempty"`
 	// Epoch is when the status began, or was found to be an old one that was restored, in seconds. It
-	// grows with each other plan and revision, so that no ticket is asked for twice. Tickets from
+	// grows with each other plan and revision, so that each ticket is new. Tickets from
 	// before do not count.
 	Epoch int64 `json:"epoch,omitempty"`
 	// UID is that of the StagedBindingPolicy. Another one shows that the status was restored from a
