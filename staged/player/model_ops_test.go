@@ -238,7 +238,9 @@ func (h *history) use(x action) {
 		m := h.pick(x.a)
 		m.offline = !m.offline && x.b%2 == 0
 	case "autoscale":
-		for _, o := range h.pick(x.a).objects {
+		m := h.pick(x.a)
+		h.scaled[m.name] = true
+		for _, o := range m.objects {
 			o.generation++
 		}
 	case "heartbeat":

@@ -22,6 +22,7 @@ var (
 	histories = flag.Uint64("histories", 100, "how many random histories TestHistories plays for each transport")
 	firstSeed = flag.Uint64("history", 0, "the seed of the first history")
 	only      = flag.String("over", "", "the transport: K0, K1, OCM or Argo CD; all if it is empty")
+	together  = flag.Bool("together", false, "let each chain happen in one step, as in a model that sees less")
 	shrinking = flag.Bool("shrink", true, "make a history that breaks an invariant shorter")
 	scripts   = flag.Bool("script", false, "print the script of the first history")
 )
@@ -43,12 +44,12 @@ func TestHistories(t *testing.T) {
 				n = min(n, 10)
 			}
 			for seed := *firstSeed; seed < *firstSeed+n; seed++ {
-				h, actions := playSeed(kind, seed, false)
+				h, actions := playSeed(kind, seed, *together)
 				for name, n := range h.counts {
 					counts[name] += n
 				}
 				if *scripts {
-					h = replay(kind, seed, actions, true, false)
+					h = replay(kind, seed, actions, true, *together)
 					t.Log(strings.Join(h.log, "\n"))
 				}
 				if h.fault != "" {
@@ -100,7 +101,7 @@ func explainFault(kind fleetKind, seed uint64, actions []action, fault string) s
 		shorter := false
 		for i := 0; i+size <= len(actions); {
 			without := slices.Delete(slices.Clone(actions), i, i+size)
-			if invariantOf(replay(kind, seed, without, false, false).fault) == invariantOf(fault) {
+			if invariantOf(replay(kind, seed, without, false, *together).fault) == invariantOf(fault) {
 				actions, shorter = without, true
 			} else {
 				i += size
@@ -110,7 +111,7 @@ func explainFault(kind fleetKind, seed uint64, actions []action, fault string) s
 			size /= 2
 		}
 	}
-	h := replay(kind, seed, actions, true, false)
+	h := replay(kind, seed, actions, true, *together)
 	return fmt.Sprintf("%s\n%d actions:\n%s", h.fault, len(actions), strings.Join(h.log, "\n"))
 }
 

@@ -59,25 +59,26 @@ func (m mutant) play(t *testing.T, source string) string {
 		t.Errorf("mutant %q does not compile: %s", m.name, out)
 		return ""
 	}
-	row := fmt.Sprintf("| %s | %s |", m.rule, m.name)
-	caught := false
-	for _, kind := range []fleetKind{overSpace, overOCM, overArgo, overHub} {
-		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
-		out, _ := exec.CommandContext(ctx, binary, "-test.run", "TestHistories", "-over", string(kind), "-histories", fmt.Sprint(*playMutants), "-shrink=false").CombinedOutput()
-		stop()
-		if found := foundBy.FindStringSubmatch(string(out)); found != nil {
-			row += fmt.Sprintf(" %s by history %s of %s |", found[2], found[1], kind)
-			caught = true
-			break
-		}
-		if strings.Contains(string(out), "panic:") {
-			row += " a panic over " + string(kind) + " |"
-			caught = true
-			break
-		}
-	}
-	if !caught {
-		row += " **not caught** |"
+	row := fmt.Sprintf("| %s | %s | %s |", m.rule, m.name, m.hunt(t, binary))
+	if strings.Contains(m.name, "F2") {
+		row += " in one step: " + m.hunt(t, binary, "-together")
 	}
 	return row
+}
+
+// hunt says which history finds a mutant.
+func (m mutant) hunt(t *testing.T, binary string, more ...string) string {
+	for _, kind := range []fleetKind{overSpace, overOCM, overArgo, overHub} {
+		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+		flags := append([]string{"-test.run", "TestHistories", "-over", string(kind), "-histories", fmt.Sprint(*playMutants), "-shrink=false"}, more...)
+		out, _ := exec.CommandContext(ctx, binary, flags...).CombinedOutput()
+		stop()
+		if found := foundBy.FindStringSubmatch(string(out)); found != nil {
+			return fmt.Sprintf("%s by history %s of %s", found[2], found[1], kind)
+		}
+		if strings.Contains(string(out), "panic:") {
+			return "a panic over " + string(kind)
+		}
+	}
+	return "**not caught**"
 }
