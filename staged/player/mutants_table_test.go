@@ -12,7 +12,7 @@ var mutants = []mutant{
 	{"S2", "on K1 any report is of the revision (F2)", "player/mark.go", "if m.revision != \"\" && m.isOrdered(v, status)", "if m.revision != \"\""},
 	{"S2", "case (b) of Ordered does not look at generations", "player/mark.go", "return status.generation > before && ", "return before >= 0 && "},
 	{"S2", "an OCM feedback without its condition counts", "manifestwork/manifestwork.go", "c[\"type\"] == revisionShown && c[\"status\"] == \"True\" && ", ""},
-	{"S2", "Argo CD: a comparison with another source counts", "application/application.go", "string(one) == string(other) && ", ""},
+	{"S2", "Argo CD: a comparison with another source counts", "application/application.go", "string(one) == string(other) && ", "(string(one) == string(other) || true) && "},
 	{"S2", "a set of manifests counts as applied when it is written", "player/space.go", "w.applied = w.applied || fields", "w.applied = true || fields"},
 	{"S3", "narrowing is not guarded (F5)", "place.go", "	p := d.placed[w.name]\n	if p == nil || p.Ending || p.Taken || d.clusters == nil {", "	p := d.placed[w.name]\n	if true {"},
 	{"S3", "a Binding covers, applied or not", "ledger.go", "return !known || slices.Contains(names, placement)", "return true"},
