@@ -46,6 +46,9 @@ func (d *decider) readCluster(c *fleet.Cluster) {
 			break
 		}
 	}
+	if rec.Stage != stage && rec.Desired == v1alpha1.Withdrawn {
+		rec.Desired = "" // it waits for the turn of its new stage
+	}
 	rec.Stage = stage
 	if known && rec.Applied != "" && c.Applied == "" && rec.Desired == v1alpha1.Hold && d.isHeld(c.Name) {
 		d.event("Warning", "Escaped", "%s was held at %s and received something else, because it lost an object or was open for a moment: probably %s", c.Name,

@@ -161,7 +161,8 @@ func (p *Player) keep(ctx context.Context, s *policyState, d staged.Decision) er
 	}
 	for _, id := range d.Keep {
 		content, has := s.contents[id]
-		if !has || s.stored[id] {
+		named := slices.ContainsFunc(s.status.Revisions, func(r v1alpha1.Revision) bool { return r.ID == string(id) })
+		if !has || s.stored[id] && named { // another Player may have removed the snapshot of an unnamed revision
 			continue
 		}
 		if err := p.options.Snapshots.Write(ctx, s.policy.Name(), s.uid, content); err != nil {
