@@ -15,7 +15,7 @@ DURATION ?= 30m
 DIR ?= proxy
 SUITES ?= controller-runtime jobset lws
 
-.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories hostile e2e recordings suites tidy matrix release develop api proxy
+.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories mutants hostile e2e recordings suites tidy matrix release develop api proxy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -118,8 +118,11 @@ apiserver-figures: ## stage/lab/apiserver beside etcd and kube-apiserver: start,
 	cd internal/dev/e2e && STAGECRAFT_E2E=1 $(GO) test -run 'TestStartFigures|TestManagerFigures' -v . -figures
 	cd internal/dev/e2e/figures && STAGECRAFT_E2E=1 $(GO) run .
 
-histories: ## HISTORIES (a million) random histories of staged rollouts against the invariants of package staged
-	$(GO) test -run '^TestHistories$$' -timeout 0 -v ./staged -histories $(HISTORIES)
+histories: ## HISTORIES (a million) random histories of staged rollouts of each transport from seed SEED (0): what really happens against the invariants; OVER=K1 plays one transport
+	$(GO) test -run '^TestHistories$$' -timeout 0 -v ./staged/player -histories $(HISTORIES) -history $(or $(SEED),0) -over '$(OVER)'
+
+mutants: ## engines of staged rollouts with one rule less each: which of them HISTORIES (300) histories of each transport find
+	$(GO) test -run '^TestMutants$$' -timeout 0 -v ./staged/player -mutants $(if $(filter file,$(origin HISTORIES)),300,$(HISTORIES))
 
 oracle-staged: ## HISTORIES (120000) random histories of staged rollouts by an oracle from elsewhere: Binding, delivery, report and combination apart
 	N=$(if $(filter file,$(origin HISTORIES)),120000,$(HISTORIES)) $(GO) test -run '^TestSim$$' -timeout 0 -v ./staged/internal/oracle

@@ -10,15 +10,18 @@ import (
 func (d *decider) align() {
 	d.migrate()
 	s, p := &d.Status, d.policy
-	foreign := s.ActiveStage != "" && len(s.Stages) == 0
+	d.foreign = s.ActiveStage != "" && len(s.Stages) == 0
 	changed := s.Plan != "" && s.Plan != p.plan
 	s.Stages = d.records()
 	s.Plan, s.ObservedGeneration = p.plan, d.meta.Generation
-	for j := 0; foreign && j < d.active(); j++ {
+	for j := 0; d.foreign && j < d.active(); j++ {
 		s.Stages[j].Phase = v1alpha1.Succeeded // the workload stager writes the active stage alone
 	}
 	lost := d.adopt()
 	d.readLedger()
+	if changed {
+		s.Epoch++
+	}
 	d.readConflicts()
 	switch {
 	case lost && s.ActiveStage == "":
@@ -114,16 +117,16 @@ func (d *decider) restart() {
 // moved there, or there is a new version of the workload; it may be i itself; -1 without one.
 func (d *decider) missed(i int) int {
 	first := slices.IndexFunc(d.Status.Stages[:i], func(rec v1alpha1.StageStatus) bool { return rec.Phase == v1alpha1.Pending })
-	if first < 0 && isToBeginAgain(d.Status.Stages[i]) {
+	if first < 0 && d.isToBeginAgain(d.Status.Stages[i]) {
 		return i
 	}
 	return first
 }
 
-// isToBeginAgain reports whether the active stage has to begin again: another revision is wanted, or
-// a retry was asked for.
-func isToBeginAgain(rec v1alpha1.StageStatus) bool {
-	return rec.Phase == v1alpha1.Pending && rec.EnteredAt == nil && rec.Attempt > 0
+// isToBeginAgain reports whether the active stage has to begin again: another revision is wanted, a retry
+// was asked for, or the stage was not in the spec for a while.
+func (d *decider) isToBeginAgain(rec v1alpha1.StageStatus) bool {
+	return rec.Phase == v1alpha1.Pending && rec.EnteredAt == nil && !d.foreign
 }
 
 // goBack goes back to a stage that was missed. Later stages keep what they have, and have to be
@@ -133,7 +136,7 @@ func (d *decider) goBack(i int) bool {
 	switch {
 	case !d.mayStart(i):
 		return false
-	case d.skips(i):
+	case d.skips(i) && i != d.active():
 		d.skip(rec)
 		return true
 	}

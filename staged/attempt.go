@@ -140,15 +140,14 @@ func (d *decider) annotated(rec *v1alpha1.StageStatus, gate, ticket string) (who
 	return "", ""
 }
 
-// retries begins stages again for which somebody has asked for that, by the name of the revision.
+// retries begins stages again for which somebody has asked for that, by the name of the revision. A value
+// that was seen before the stage has failed does not count.
 func (d *decider) retries() {
 	for j := range d.Status.Stages {
 		rec := &d.Status.Stages[j]
 		value := strings.TrimSpace(d.meta.Annotations[v1alpha1.RetryPrefix+rec.Name])
-		if value == "" || value == rec.Retried {
-			if value == "" {
-				rec.Retried = ""
-			}
+		seen := value == rec.Retried
+		if rec.Retried = value; value == "" || seen {
 			continue
 		}
 		word, _, _ := strings.Cut(value, " ")
@@ -159,7 +158,7 @@ func (d *decider) retries() {
 		attempt := max(1, rec.Attempt) + 1
 		d.event("Normal", "Retried", "stage %q begins attempt %d with %s", rec.Name, attempt, word)
 		suspend(rec)
-		rec.Attempt, rec.Retried = attempt, value
+		rec.Attempt = attempt
 		d.change(d.clustersWith(rec.Name, func(c v1alpha1.ClusterRecord) bool { return true }), func(c *v1alpha1.ClusterRecord) {
 			c.Back, c.SetAside = "", ""
 			if c.Desired == v1alpha1.Withdrawn {
@@ -174,6 +173,11 @@ func (d *decider) retryText(stage string) string {
 	name := d.revisionName(fleet.RevisionID(d.Status.Wanted))
 	if d.Status.Wanted == "" {
 		name = "first"
+	}
+	for _, rec := range d.Status.Stages {
+		if rec.Name == stage && rec.Retried == name { // the same value again would be no change
+			name = fmt.Sprintf("'%s %d'", name, rec.Attempt+1)
+		}
 	}
 	return fmt.Sprintf("kubectl annotate --overwrite sbp %s %s%s=%s", d.policy.Name(), v1alpha1.RetryPrefix, stage, name)
 }

@@ -104,6 +104,7 @@ type decider struct {
 	placed   map[string]*fleet.Placement  // observed, by name
 	clusters map[string]map[string]string // labels of existing clusters; nil: not known
 	holders  map[string][]string          // the placements that were observed to hold a cluster
+	applied  map[string][]string          // the placements that were observed as applied there; absent: not known
 	ledger   map[string]v1alpha1.ClusterRecord
 	known    map[*fleet.Object]*objectState // results of earlier decisions
 	used     map[*fleet.Object]*objectState // results of this one
@@ -115,12 +116,13 @@ type decider struct {
 	done, paused bool
 	undelivered  []string // clusters that have joined a stage and cannot have its revision, and which
 	restored     bool     // the status is older than what exists
+	foreign      bool     // another program has written the active stage
 	stalled      string   // the reason why the rollout is stalled; "" if it is not
 }
 
 func (r *Rollout) decider(status v1alpha1.Status, seen fleet.World) *decider {
 	d := &decider{policy: r.policy, meta: seen.Meta, seen: &seen, now: seen.Now.Time, placed: map[string]*fleet.Placement{},
-		holders: map[string][]string{}, known: r.results, used: map[*fleet.Object]*objectState{}, budget: newBudget(r.policy.decisionCost)}
+		holders: map[string][]string{}, applied: map[string][]string{}, known: r.results, used: map[*fleet.Object]*objectState{}, budget: newBudget(r.policy.decisionCost)}
 	d.Status = status
 	d.Status.Stages = slices.Clone(status.Stages)
 	for i := range d.Status.Stages {
@@ -136,6 +138,11 @@ func (r *Rollout) decider(status v1alpha1.Status, seen fleet.World) *decider {
 		}
 		for _, c := range p.Has {
 			d.holders[c] = append(d.holders[c], p.Name)
+		}
+	}
+	for _, c := range seen.Clusters {
+		if c.Holders != nil {
+			d.applied[c.Name] = c.Holders
 		}
 	}
 	if seen.Can.Inventory {

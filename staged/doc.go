@@ -150,7 +150,8 @@
 // # Invariants
 //
 // Whatever users edit, clusters do, and players read late, several at once, interrupted between any
-// two writes, the following holds. TestHistories checks (a) to (e) over random histories.
+// two writes, the following holds. TestHistories of package player plays random histories of each
+// transport against it.
 //
 //	(a) No stage is entered before every earlier one was passed with the wanted revision, unless the
 //	    status was lost: then the rollout goes on from the last stage that has a placement. To start a

@@ -82,6 +82,8 @@ func (d *decider) mayStart(i int) bool {
 	case hasFailed(rec.Phase) && rec.CompletedAt == nil:
 		d.stall(string(rec.Phase), "stage %q was rolled back until another revision comes or a retry is asked for: %s; to try again: %s", s.Name, rec.Message, d.retryText(s.Name))
 		return false
+	case i > 0 && d.seen.Workload.Unsettled && d.policy.stagesUpdates():
+		d.Message = "the source holds something newer than " + d.revisionName(fleet.RevisionID(d.Status.Wanted))
 	case d.inWaves(i) && d.clusters == nil:
 		d.stall("ClustersUnknown", "%s of stage %q needs the clusters, which are not known", s.batching(), s.Name)
 		return false

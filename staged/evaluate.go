@@ -75,11 +75,16 @@ func (d *decider) assessWave(a *assessor, w wave, since *metav1.Time) {
 	}
 }
 
-// destinationsOf returns the clusters that a wave is assessed for: the clusters of its placement,
-// or, where single clusters are placed, the existing ones.
+// destinationsOf returns the clusters that a wave is assessed for: the clusters of its placement or,
+// where single clusters are placed, the existing ones. Where reports are known one by one, it leaves
+// out the clusters that the placement only keeps.
 func (d *decider) destinationsOf(w wave) (names []string) {
-	if !d.seen.Can.OldRevision {
+	switch {
+	case d.seen.Can.OldRevision:
+	case !d.seen.Can.Content || d.clusters == nil:
 		return d.placed[w.name].Has
+	default:
+		return slices.DeleteFunc(slices.Clone(d.placed[w.name].Has), func(c string) bool { return d.clusters[c] != nil && !d.wants(w, c) })
 	}
 	for _, name := range w.clusters {
 		if d.clusters == nil || d.clusters[name] != nil {
@@ -169,12 +174,16 @@ func (d *decider) combine(o *fleet.Object, destinations []string, reports map[st
 // the batch; "" if it does, or the clusters are not known.
 func (d *decider) uncovered(w wave, destinations []string) string {
 	switch {
-	case w.batch < 0 || d.seen.Can.OldRevision:
+	case w.batch < 0 && !d.seen.Can.Content, d.seen.Can.OldRevision:
 		return ""
-	case len(destinations) == 0:
+	case len(destinations) == 0 && w.batch >= 0:
 		return fmt.Sprintf("the %s %s has no destination yet", d.seen.Can.Bound, w.name)
 	}
-	for _, name := range w.clusters {
+	clusters := w.clusters
+	if w.batch < 0 {
+		clusters = d.selected(d.policy.stages[w.stage])
+	}
+	for _, name := range clusters {
 		if d.clusters[name] != nil && !slices.Contains(destinations, name) {
 			return fmt.Sprintf("the %s %s has no destination %s yet", d.seen.Can.Bound, w.name, name)
 		}

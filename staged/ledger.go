@@ -46,6 +46,9 @@ func (d *decider) readCluster(c *fleet.Cluster) {
 			break
 		}
 	}
+	if rec.Stage != stage && rec.Desired == v1alpha1.Withdrawn {
+		rec.Desired = "" // it waits for the turn of its new stage
+	}
 	rec.Stage = stage
 	if known && rec.Applied != "" && c.Applied == "" && rec.Desired == v1alpha1.Hold && d.isHeld(c.Name) {
 		d.event("Warning", "Escaped", "%s was held at %s and received something else, because it lost an object or was open for a moment: probably %s", c.Name,
@@ -69,6 +72,19 @@ func (d *decider) readCluster(c *fleet.Cluster) {
 
 // isHeld reports whether a placement was observed to hold a cluster.
 func (d *decider) isHeld(cluster string) bool { return len(d.holders[cluster]) > 0 }
+
+// isCover reports whether a placement that holds a cluster was observed as applied there, as far as that is
+// known: then another one may let the cluster go.
+func (d *decider) isCover(placement, cluster string) bool {
+	names, known := d.applied[cluster]
+	return !known || slices.Contains(names, placement)
+}
+
+// wasHeld reports whether a placement is recorded to have held a cluster: a program that sees the
+// status, and the placements later, takes nothing back.
+func (d *decider) wasHeld(cluster string) bool {
+	return slices.ContainsFunc(d.Status.Placements, func(o v1alpha1.OwnedPlacement) bool { return slices.Contains(o.Clusters, cluster) })
+}
 
 // isRecorded reports whether something is known of a cluster in addition to its stage.
 func isRecorded(rec v1alpha1.ClusterRecord) bool {
@@ -148,7 +164,7 @@ func (d *decider) desire() {
 // Then the cluster waits, by name, for the turn of its stage.
 func (d *decider) joined(name string, rec v1alpha1.ClusterRecord) string {
 	for _, s := range d.Status.Stages {
-		if s.Name != rec.Stage || s.FulfilledWith == "" || !d.seen.Can.Content || d.isLeft(name) {
+		if s.Name != rec.Stage || s.FulfilledWith == "" || !d.seen.Can.Content || d.isPassed(name, d.active()) {
 			continue
 		}
 		if d.isPlaceable(s.FulfilledWith) && d.seen.Can.OldRevision {

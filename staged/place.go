@@ -121,7 +121,7 @@ func (d *decider) place(w wave) fleet.Placement {
 // versioned gives a placement its version: a new one if it must change.
 func (d *decider) versioned(p fleet.Placement) fleet.Placement {
 	rec, hash := d.own(p.Name, p.Stage), d.specHash(p)
-	if rec.Spec != hash || rec.Removing {
+	if rec.Spec != hash || rec.Removing || d.seen.Can.OldRevision && d.isOutrun(p, rec.Version) {
 		d.Status.Version++
 		rec.Version, rec.Spec, rec.Removing = d.Status.Version, hash, false
 	}
@@ -157,11 +157,18 @@ func (d *decider) guarded(w wave) (names []string) {
 		return nil
 	}
 	for _, c := range p.Selects {
-		if !d.wants(w, c) && d.needs(c) && !d.isElsewhere(w, c) && (w.batch >= 0 || d.clusters[c][d.policy.clusterLabel] == c) {
+		if !d.wants(w, c) && (d.needs(c) || d.awaitsTurn(c)) && !d.isElsewhere(w, c) && (w.batch >= 0 || d.clusters[c][d.policy.clusterLabel] == c) {
 			names = append(names, c)
 		}
 	}
 	return names
+}
+
+// awaitsTurn reports whether a stage that was not passed selects a cluster: it keeps what it has until that
+// stage gives it something, also under retention Move.
+func (d *decider) awaitsTurn(cluster string) bool {
+	have, exists := d.clusters[cluster]
+	return exists && d.active() >= 0 && slices.ContainsFunc(d.policy.stages[d.active():], func(s *stage) bool { return s.selects(have) })
 }
 
 // wants reports whether a wave wants a cluster.
@@ -176,7 +183,7 @@ func (d *decider) wants(w wave, cluster string) bool {
 // isElsewhere reports whether a cluster was observed in another placement whose wave wants it.
 func (d *decider) isElsewhere(w wave, cluster string) bool {
 	for _, name := range d.holders[cluster] {
-		if name == w.name || !d.isCurrent(name) || !d.placed[name].Ready {
+		if name == w.name || !d.isCurrent(name) || !d.placed[name].Ready || !d.isCover(name, cluster) {
 			continue
 		}
 		j, n := d.stageOf(name)
@@ -283,7 +290,8 @@ func (d *decider) placeByRevision(active int) {
 	groups := map[[2]string][]string{}
 	for _, name := range d.clustersWith("", func(c v1alpha1.ClusterRecord) bool { return c.Desired != "" && c.Desired != v1alpha1.Hold }) {
 		rec := d.ledger[name]
-		if rec.Desired == v1alpha1.Withdrawn || d.isReleased(name, active) {
+		passed := d.isPassed(name, active)
+		if rec.Desired == v1alpha1.Withdrawn || passed && (!d.isHeld(name) || d.isCoveredBy(active)) {
 			for _, holder := range d.holders[name] {
 				d.Remove = append(d.Remove, holder+"/"+name)
 			}
@@ -305,6 +313,14 @@ func (d *decider) placeByRevision(active int) {
 	d.Status.Placements = slices.DeleteFunc(d.Status.Placements, func(o v1alpha1.OwnedPlacement) bool { return !used[o.Name] && d.placed[o.Name] == nil })
 }
 
+// isOutrun reports whether a cluster of a placement is held by another one that is newer, from which it comes
+// back.
+func (d *decider) isOutrun(p fleet.Placement, version int64) bool {
+	return slices.ContainsFunc(p.Clusters, func(c string) bool {
+		return slices.ContainsFunc(d.holders[c], func(name string) bool { return name != p.Name && d.placed[name].Version > version })
+	})
+}
+
 // groupName is the name of the placement of clusters of a stage with one revision.
 func (d *decider) groupName(key [2]string) string {
 	stage := key[0]
@@ -314,18 +330,17 @@ func (d *decider) groupName(key [2]string) string {
 	return d.policy.Name() + v1alpha1.StageSeparator + stage + "." + fleet.RevisionID(key[1]).Short()
 }
 
-// isReleased reports whether a cluster may lose the workload under retention Move: its stage was
-// passed, and the clusters of the active stage have it.
-func (d *decider) isReleased(cluster string, active int) bool {
+// isPassed reports whether all stages of a cluster were passed under retention Move.
+func (d *decider) isPassed(cluster string, active int) bool {
 	if d.policy.object.Spec.Retention == v1alpha1.Keep || active < 0 {
 		return false
 	}
-	rec := d.ledger[cluster]
-	for j, s := range d.policy.stages {
-		if s.Name == rec.Stage && j >= active {
-			return false
-		}
-	}
+	return !slices.ContainsFunc(d.policy.stages[active:], func(s *stage) bool { return s.selects(d.clusters[cluster]) })
+}
+
+// isCoveredBy reports whether the clusters of the active stage have the workload, so that those of passed
+// stages may lose it.
+func (d *decider) isCoveredBy(active int) bool {
 	for _, name := range d.turnOf(active) {
 		if d.ledger[name].Applied == "" {
 			return false

@@ -311,7 +311,7 @@ func (d *decider) exceptions(active int) (unserved, behind []string) {
 		for _, name := range d.selected(d.policy.stages[j]) {
 			switch c := d.ledger[name]; {
 			case c.Stage != rec.Name:
-			case !d.isHeld(name):
+			case !d.isHeld(name) && !d.wasHeld(name):
 				unserved = append(unserved, name)
 			case d.seen.Can.Content && d.policy.stagesUpdates() && c.Applied != d.Status.Wanted:
 				behind = append(behind, fmt.Sprintf("%s (%s)", name, d.revisionName(fleet.RevisionID(c.Applied))))

@@ -69,7 +69,7 @@ func (d *decider) coverage(wanted []wave) (covered map[string]bool, safe bool) {
 			if d.seen.Can.Content && d.ledger[c].Applied == "" && w.stage == active {
 				return nil, false // it was told, and not observed to have it
 			}
-			covered[c] = true
+			covered[c] = covered[c] || d.isCover(w.name, c)
 		}
 	}
 	return covered, has > 0 || len(wanted) > 0 && d.policy.stages[active].minDestinations() == 0

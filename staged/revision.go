@@ -31,6 +31,7 @@ func (d *decider) noteRevision() {
 	d.nameRevision(id)
 	was := fleet.RevisionID(s.Wanted)
 	s.Wanted = string(id)
+	s.Epoch++
 	switch {
 	case was == "" && s.ActiveStage == "":
 	case d.policy.stagesUpdates():
@@ -63,6 +64,15 @@ func (d *decider) supersede(was fleet.RevisionID, why string) {
 		suspend(rec)
 		rec.Attempt = 1
 	}
+	for n := range d.Status.Placements {
+		d.Status.Placements[n].Removing = false // its clusters keep what they have until their turn comes again
+	}
+	d.endRetreats()
+	d.event("Normal", "NewRevision", "%s: beginning with stage %q again", why, d.policy.stages[0].Name)
+}
+
+// endRetreats ends what clusters of an older revision have failed with.
+func (d *decider) endRetreats() {
 	for name, c := range d.ledger {
 		if c.Back != d.Status.Wanted {
 			c.Back = ""
@@ -72,7 +82,6 @@ func (d *decider) supersede(was fleet.RevisionID, why string) {
 		}
 		d.ledger[name] = c
 	}
-	d.event("Normal", "NewRevision", "%s: beginning with stage %q again", why, d.policy.stages[0].Name)
 }
 
 // renew begins the soak of the active stage again with another revision, and ends failures: with
@@ -96,6 +105,7 @@ func (d *decider) renew(was fleet.RevisionID, why string) {
 		}
 		rec.Attempt = 1
 	}
+	d.endRetreats()
 	d.event("Normal", "RevisionChanged", "%s, and comes to all clusters at once", why)
 }
 
@@ -116,8 +126,10 @@ func (d *decider) pruneRevisions() {
 		}
 	}
 	d.Status.Revisions = slices.DeleteFunc(slices.Clone(d.Status.Revisions), func(r v1alpha1.Revision) bool { return !needed[r.ID] })
-	for _, r := range d.Status.Revisions {
-		d.Keep = append(d.Keep, fleet.RevisionID(r.ID))
+	for _, id := range sortedKeys(needed) {
+		if id != "" && id != v1alpha1.Hold && id != v1alpha1.Withdrawn {
+			d.Keep = append(d.Keep, fleet.RevisionID(id))
+		}
 	}
 }
 

@@ -326,3 +326,12 @@ func TestTheOldTextIsTheOldRevision(t *testing.T) {
 	require.Len(t, s.status.Revisions, 2)
 	require.Equal(t, "sha256:1", s.status.Wanted)
 }
+
+func stageStatus(s v1alpha1.Status, name string) v1alpha1.StageStatus {
+	for _, rec := range s.Stages {
+		if rec.Name == name {
+			return rec
+		}
+	}
+	return v1alpha1.StageStatus{}
+}

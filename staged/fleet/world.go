@@ -132,6 +132,9 @@ type Cluster struct {
 	Applied RevisionID
 	// Mark is the transport's own. The ledger keeps it and gives it back.
 	Mark string
+	// Holders are the placements that were observed as applied there; nil: the transport cannot tell, and
+	// a placement that was taken over stands for that.
+	Holders []string
 	// Had says that the cluster had the workload before any placement of this policy. Absent says
 	// that the transport saw that it had none of the objects. Neither: the transport cannot tell.
 	Had, Absent bool

@@ -44,9 +44,8 @@ func (c *hubClock) calibrate(stored *unstructured.Unstructured, before string, s
 	}
 }
 
-// now returns the time of the hub.
-func (c *hubClock) now() fleet.Instant {
-	now := time.Now()
+// now returns the time of the hub, where that of this program is now.
+func (c *hubClock) now(now time.Time) fleet.Instant {
 	if !c.timed {
 		return fleet.Instant{Time: now, Known: c.answered}
 	}

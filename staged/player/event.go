@@ -41,7 +41,7 @@ func (p *Player) writeEvents(ctx context.Context, name string, s *policyState) {
 		return
 	}
 	for _, e := range events {
-		p.stamp = max(p.stamp+1, time.Now().UnixNano())
+		p.stamp = max(p.stamp+1, p.wall().UnixNano())
 		if _, err := p.options.Events.Create(ctx, s.eventObject(e, name, p.stamp), metav1.CreateOptions{}); err != nil {
 			p.failed(name, err)
 		}

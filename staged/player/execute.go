@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -68,7 +68,7 @@ func (p *Player) placeAndRemove(ctx context.Context, s *policyState, v View, sta
 		if err != nil {
 			return err
 		}
-		s.noteWritten(want.Name, events, time.Now())
+		s.noteWritten(want.Name, events, p.wall())
 	}
 	for _, name := range d.Disown {
 		if err := p.transport.Disown(ctx, v, name); err != nil {
@@ -121,12 +121,12 @@ func (p *Player) writeStatus(ctx context.Context, name string, s *policyState, d
 	if err != nil {
 		return err
 	}
-	sent := time.Now()
+	sent := p.wall()
 	stored, err := p.hub.Patch(ctx, stagedPolicyKind, types.NamespacedName{Name: name}, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 	if err != nil {
 		return err
 	}
-	p.clock.calibrate(stored, s.version, sent, time.Now())
+	p.clock.calibrate(stored, s.version, sent, p.wall())
 	s.addStageEvents(s.status, d.Status)
 	p.noteConflicts(s.status, d.Status)
 	s.events = append(s.events, d.Events...)
@@ -161,7 +161,8 @@ func (p *Player) keep(ctx context.Context, s *policyState, d staged.Decision) er
 	}
 	for _, id := range d.Keep {
 		content, has := s.contents[id]
-		if !has || s.stored[id] {
+		named := slices.ContainsFunc(s.status.Revisions, func(r v1alpha1.Revision) bool { return r.ID == string(id) })
+		if !has || s.stored[id] && named { // another Player may have removed the snapshot of an unnamed revision
 			continue
 		}
 		if err := p.options.Snapshots.Write(ctx, s.policy.Name(), s.uid, content); err != nil {
@@ -178,16 +179,9 @@ func (p *Player) prune(ctx context.Context, name string, s *policyState, d stage
 	if s.policy == nil || d.Keep == nil {
 		return
 	}
-	needed := map[fleet.RevisionID]bool{}
-	for _, id := range d.Keep {
-		needed[id] = true
-	}
-	for id := range s.contents {
-		if !needed[id] {
-			delete(s.contents, id)
-			delete(s.stored, id)
-		}
-	}
+	unneeded := func(id fleet.RevisionID) bool { return !slices.Contains(d.Keep, id) }
+	maps.DeleteFunc(s.stored, func(id fleet.RevisionID, _ bool) bool { return unneeded(id) })
+	maps.DeleteFunc(s.contents, func(id fleet.RevisionID, _ fleet.Snapshot) bool { return unneeded(id) && id != s.source.cut })
 	if p.options.Snapshots == nil || len(s.stored) == 0 || slices.Equal(s.kept, d.Keep) {
 		return
 	}

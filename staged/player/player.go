@@ -91,6 +91,7 @@ type Player struct {
 	answers   *answers
 	readers   map[schema.GroupVersionKind]transport.Reader
 	clock     hubClock
+	wall      func() time.Time        // the clock of this program
 	policies  map[string]*policyState // by the name of the StagedBindingPolicy
 	unsynced  map[schema.GroupVersionKind]bool
 	stamp     int64 // of the last Event, in nanoseconds
@@ -99,7 +100,7 @@ type Player struct {
 // New returns a Player that is ready to run.
 func New(hub transport.Transport, o Options) *Player {
 	o.RetryAfter = cmp.Or(o.RetryAfter, time.Second)
-	p := &Player{hub: hub, options: o, transport: o.Transport, answers: newAnswers(o.Gates), policies: map[string]*policyState{}, unsynced: map[schema.GroupVersionKind]bool{}}
+	p := &Player{hub: hub, options: o, transport: o.Transport, answers: newAnswers(o.Gates), policies: map[string]*policyState{}, unsynced: map[schema.GroupVersionKind]bool{}, wall: time.Now}
 	if p.transport == nil {
 		p.transport = newKubeStellar(hub, &p.options)
 	}
@@ -153,7 +154,7 @@ func (p *Player) Run(ctx context.Context) error {
 		// deleted, and that would end a soak.
 		if len(p.unsynced) == 0 {
 			if at := p.decide(ctx); !at.IsZero() {
-				timer.Reset(time.Until(at))
+				timer.Reset(at.Sub(p.wall()))
 			}
 		}
 	}
@@ -203,14 +204,14 @@ func (p *Player) observe(e watchEvent) {
 func (p *Player) wake(name string) {
 	for n, s := range p.policies {
 		if s.policy != nil && (name == "" || n == name) {
-			s.due = time.Now()
+			s.due = p.wall()
 		}
 	}
 }
 
 func (p *Player) failed(policy string, err error) {
 	if p.options.Trace != nil {
-		p.options.Trace(TraceEvent{Time: time.Now(), Policy: policy, Err: err})
+		p.options.Trace(TraceEvent{Time: p.wall(), Policy: policy, Err: err})
 	}
 }
 
@@ -242,8 +243,8 @@ func (p *Player) observePolicy(e watchEvent) {
 	s.meta = object.ObjectMeta
 	s.meta.Generation = s.compiled
 	p.noteConflicts(s.status, object.Status)
-	s.noteStatus(reflect.DeepEqual(s.status, object.Status), time.Now())
-	s.status, s.version, s.due = object.Status, object.ResourceVersion, time.Now()
+	s.noteStatus(reflect.DeepEqual(s.status, object.Status), p.wall())
+	s.status, s.version, s.due = object.Status, object.ResourceVersion, p.wall()
 }
 
 // compile compiles a version of a policy. If that fails, the last version without faults stays.
@@ -271,7 +272,7 @@ func convert(from *unstructured.Unstructured, into any) error {
 // zero time means never.
 func (p *Player) decide(ctx context.Context) (next time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(p.policies)) {
-		s, now := p.policies[name], time.Now()
+		s, now := p.policies[name], p.wall()
 		if !s.due.IsZero() && s.due.Before(s.notBefore) {
 			s.due = s.notBefore
 		}
@@ -297,7 +298,7 @@ func (p *Player) decision(ctx context.Context, name string, s *policyState) stag
 func (p *Player) world(s *policyState) fleet.World {
 	v := s.view(p.now())
 	if p.source != nil {
-		s.workload = p.source.workload(v, s)
+		s.workload = p.source.workload(v, s, p.wall())
 	}
 	v.Contents, v.Workload = s.contents, s.workload
 	w := p.transport.World(v)
@@ -314,11 +315,11 @@ func (p *Player) world(s *policyState) fleet.World {
 }
 
 // now returns the time of the hub.
-func (p *Player) now() fleet.Instant { return p.clock.now() }
+func (p *Player) now() fleet.Instant { return p.clock.now(p.wall()) }
 
 // execute carries out a decision, and returns when to decide again; the zero time means never.
 func (p *Player) execute(ctx context.Context, name string, s *policyState, d staged.Decision) (at time.Time) {
-	now := time.Now()
+	now := p.wall()
 	if s.fault != nil {
 		d.Status.Conditions = slices.Clone(d.Status.Conditions)
 		meta.SetStatusCondition(&d.Status.Conditions, staged.InvalidCondition(s.status, s.generation, s.fault, now))

@@ -318,6 +318,7 @@ func (f *fleet) kubeStellar(obj *unstructured.Unstructured, told map[string]bool
 	f.put(fields)
 	if f.errors != nil {
 		f.setStatus(bindingKind, types.NamespacedName{Name: b.Name}, map[string]any{"errors": f.errors})
+		synctest.Wait() // the kinds are watched apart: a Player may see a report before an earlier error
 	}
 	held := slices.ContainsFunc(b.Spec.Workload.NamespaceScope, func(c control.DownsyncClause) bool { return c.CreateOnly })
 	for _, d := range b.Spec.Destinations {

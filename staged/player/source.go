@@ -68,11 +68,15 @@ type sourceState struct {
 	since time.Time        // when it was seen first
 	cut   fleet.RevisionID // the newest revision
 	items []*fleet.Object
+
+	wanted fleet.RevisionID // that of the status
+	told   time.Time        // when the status was seen to say that first
 }
 
 // workload returns the workload of a policy. A revision is cut once the source has not changed for
-// revisions.settle; the first one at once.
-func (s *source) workload(v View, state *policyState) fleet.Workload {
+// revisions.settle; the first one at once. Another program may have seen the source change before: if the
+// revision of the status changes, what differs from it counts once that has also lasted as long.
+func (s *source) workload(v View, state *policyState, at time.Time) fleet.Workload {
 	items, objects := s.chosen(v.Policy.Definition().Spec.Downsync)
 	now := &state.source
 	if len(objects) == 0 {
@@ -83,14 +87,21 @@ func (s *source) workload(v View, state *policyState) fleet.Workload {
 		return fleet.Workload{Revision: now.cut, Objects: now.items, Unsettled: true}
 	}
 	if content.Revision != now.seen {
-		now.seen, now.since = content.Revision, time.Now()
+		now.seen, now.since = content.Revision, at
 	}
-	if now.cut == "" || now.cut == now.seen || time.Since(now.since) >= settleOf(v) {
-		now.cut = now.seen
-		now.items = items
+	wanted := fleet.RevisionID(v.Status.Wanted)
+	if wanted != now.wanted && now.cut != "" {
+		now.told = at
+	}
+	now.wanted = wanted
+	if now.seen == wanted || now.cut == now.seen || now.cut == "" || at.Sub(now.since) >= settleOf(v) {
+		now.cut, now.items = now.seen, items
 		state.contents[now.cut] = content
 	}
 	w := fleet.Workload{Revision: now.cut, Objects: now.items, Unsettled: now.cut != now.seen}
+	if wanted != "" && wanted != now.cut && at.Sub(now.told) < settleOf(v) {
+		w.Revision, w.Unsettled = "", true // another program has seen something else, which may be newer
+	}
 	if r := v.Policy.Definition().Spec.Revisions; r != nil && r.Restore {
 		w.CannotRestore = cannotRestore(objects, state.backs())
 	}

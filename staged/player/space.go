@@ -169,11 +169,14 @@ func (s *space) show(v View, r *bindingpolicy.Rollout) {
 
 // cluster finds out which revision a cluster has, from what it was told and what is remembered.
 func (s *space) cluster(v View, name string, works []*manifestWork, m mark) fleet.Cluster {
-	c := fleet.Cluster{Name: name}
+	c := fleet.Cluster{Name: name, Holders: []string{}}
 	generation, applied, ordered, confirmed := int64(0), true, time.Time{}, time.Time{}
 	open := slices.ContainsFunc(works, func(w *manifestWork) bool { return !w.held })
 	var manifests []*unstructured.Unstructured
 	for _, w := range works {
+		if w.applied {
+			c.Holders = append(c.Holders, w.binding)
+		}
 		if generation += w.generation; w.held && open {
 			continue // the open ones say what the cluster receives
 		}

@@ -36,8 +36,9 @@ type Status struct {
 	// the status was lost can be told from one that this status has made.
 	FirstVersion int64 `json:"firstVersion,omitempty"`
 	Version      int64 `json:"version,omitempty"`
-	// Epoch is when the status began, or was found to be an old one that was restored, in seconds.
-	// Tickets from before do not count.
+	// Epoch is when the status began, or was found to be an old one that was restored, in seconds. It
+	// grows with each other plan and revision, so that each ticket is new. Tickets from
+	// before do not count.
 	Epoch int64 `json:"epoch,omitempty"`
 	// UID is that of the StagedBindingPolicy. Another one shows that the status was restored from a
 	// backup.
@@ -202,7 +203,7 @@ type StageStatus struct {
 	// Awaited is how long only an approval is missing, and Awaiting is which one.
 	Awaited  *Clock    `json:"awaited,omitempty"`
 	Awaiting *Awaiting `json:"awaiting,omitempty"`
-	// Retried is the value of the annotation by which a retry was asked for last.
+	// Retried is the value of the annotation for a retry that was seen last.
 	Retried string `json:"retried,omitempty"`
 	// Batches are the clusters of a stage with maxConcurrency or perCluster, or with updates:
 	// Staged. A cluster stays in its batch while the stage selects it. The first StartedBatches of

@@ -1,10 +1,12 @@
 package oracle_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -73,6 +75,9 @@ func (s *sim) onLoss(c string) {
 	}
 	if s.h.st.ObservedGeneration != int64(s.h.gen) || s.removedGen[c] != 0 && s.removedGen[c] != s.h.gen {
 		return
+	}
+	if was, removed := s.removedFor[c]; removed && was != s.h.st.Wanted { // it was removed for another revision
+		return // "a newer revision ends the attempt of the older in all stages" (1.1): what was decided before cannot be called back
 	}
 	sp := s.v()
 	act := slices.IndexFunc(sp.st, func(t stg) bool { return t.name == s.h.st.ActiveStage })
@@ -152,10 +157,12 @@ func (s *sim) checkConcurrency() {
 // onStatus: approvals, finished stays finished
 func (s *sim) onStatus(before, after v1alpha1.Status, d bindingpolicy.Decision, pl *ply) {
 	sp := s.vs[pl.decided.variant]
-	for _, rec := range after.Stages {
-		if rec.Awaiting != nil && s.shown[rec.Awaiting.Ticket] == "" {
-			s.shown[rec.Awaiting.Ticket] = s.asked(pl, after)
-		}
+	// P3 as it was but for the moment: an approval is too old once a status names another revision, plan
+	// or attempt, not once the world has changed and nobody has seen it. "An edit, a new revision or a
+	// retry makes a new ticket" (2.3), and until then the ticket that is shown is that of the older
+	// revision, which "is wanted until then" (1.1).
+	if before.Wanted != after.Wanted || before.Plan != after.Plan || slices.ContainsFunc(d.Events, func(e staged.Event) bool { return e.Reason == "Retried" || e.Reason == "RolledBack" }) {
+		s.revSeq = s.seq
 	}
 	for i, t := range sp.st {
 		if !t.before || after.ActiveStage != t.name {
@@ -163,17 +170,12 @@ func (s *sim) onStatus(before, after v1alpha1.Status, d bindingpolicy.Decision, 
 		}
 		entered := before.ActiveStage != after.ActiveStage
 		if entered && !s.restored {
-			val := pl.decided.ann[v1alpha1.ApprovalPrefix+"before."+t.name]
-			ticket, who, _ := strings.Cut(val, " ")
+			_, val, _ := strings.Cut(pl.decided.ann[v1alpha1.ApprovalPrefix+"before."+t.name], " ")
 			for _, rec := range after.Stages { // an approval that was seen stays
 				if rec.Name == t.name && rec.ApprovedBefore != "" {
-					ticket, who = rec.BeforeTicket, rec.ApprovedBefore
+					val = rec.ApprovedBefore
 				}
 			}
-			if _, given := s.apprVals[who]; given && s.shown[ticket] == s.asked(pl, after) { // it was shown for this plan and this revision
-				continue
-			}
-			val = who
 			seq, ok := s.apprVals[val]
 			was := slices.IndexFunc(sp.st, func(t stg) bool { return t.name == before.ActiveStage })
 			if was > i {
@@ -206,7 +208,10 @@ func (s *sim) onStatus(before, after v1alpha1.Status, d bindingpolicy.Decision, 
 				}
 			}
 		}
-		s.enteredReal[after.ActiveStage] = pl.at // by what was seen then
+		// P8 and P9 count from the decision, not from its write, which may come late: a soak is "time in
+		// which the reports show uninterrupted satisfaction" (S5), and a deadline "begins when applied == r
+		// was observed" (2.5). That decision has seen both.
+		s.enteredReal[after.ActiveStage] = pl.at
 	} else if before.ActiveStage == after.ActiveStage {
 		for i, rec := range after.Stages {
 			if rec.Name == after.ActiveStage && i < len(before.Stages) && before.Stages[i].Name == rec.Name && before.Stages[i].EnteredAt != nil && rec.EnteredAt != nil && before.Stages[i].Phase != rec.Phase && before.Stages[i].Phase == v1alpha1.Pending {
@@ -227,26 +232,17 @@ func (s *sim) onStatus(before, after v1alpha1.Status, d bindingpolicy.Decision, 
 			isDone = true
 		}
 	}
-	if before.Wanted != after.Wanted {
-		s.everDone = false // another revision was seen
+	// P6: "a newer revision ends the attempt of the older in all stages; stages begin again" (1.1). With
+	// AtOnce "passed stages stay passed and are not begun again" (2.1), so that this is about Staged.
+	if before.Wanted != after.Wanted && sp.staged {
+		s.everDone = false
 	}
-	if s.everDone && !isDone {
+	// A player that sees the clusters as they were says what holds for these: "Succeeded=True implies that
+	// every selected cluster has applied == r" (S10).
+	if s.everDone && !isDone && maps.EqualFunc(pl.decided.cl, s.h.cl, maps.Equal[map[string]string]) {
 		s.broken("P6: a finished rollout is not finished any more: %s", d.Message)
 	}
 	if isDone {
 		s.everDone = true
 	}
-	for _, e := range d.Events {
-		if e.Reason == "RolledBack" {
-			s.revSeq = s.seq // an approval belongs to a revision, which a rollback ends
-		}
-	}
-}
-
-// asked is what an approval is for: the plan and the revision.
-func (s *sim) asked(pl *ply, st v1alpha1.Status) (k string) {
-	for _, t := range s.vs[pl.decided.variant].st {
-		k += t.name + t.key + t.val + "|"
-	}
-	return k + st.Wanted
 }

@@ -165,7 +165,7 @@ func (s *sim) write(p *ply, fault uint32) bool {
 				x.UID = now.UID
 				for c, l := range s.h.cl {
 					if sel(now, l) && !sel(&x, l) {
-						s.removedGen[c] = p.decided.gen
+						s.removedGen[c], s.removedFor[c] = p.decided.gen, p.decided.st.Wanted
 					}
 				}
 			} else {
@@ -185,7 +185,7 @@ func (s *sim) write(p *ply, fault uint32) bool {
 		if ok = now != nil && old.ResourceVersion == now.ResourceVersion && old.UID == now.UID; ok {
 			for c, l := range s.h.cl {
 				if sel(now, l) {
-					s.removedGen[c] = p.decided.gen
+					s.removedGen[c], s.removedFor[c] = p.decided.gen, p.decided.st.Wanted
 				}
 			}
 			x := *now

@@ -74,15 +74,6 @@ func (s *sim) step(o op) {
 		}
 		if !gates {
 			s.edited = true
-			key := func(x *spc) (k string) {
-				for _, t := range x.st {
-					k += t.name + t.key + t.val + "|"
-				}
-				return
-			}
-			if key(was) != key(is) {
-				s.revSeq = s.seq
-			}
 			s.undo()
 		}
 		s.note("edit: gates only %v\n%s", gates, is.text)
@@ -104,7 +95,6 @@ func (s *sim) step(o op) {
 	case "workload":
 		if s.v().staged {
 			s.undo()
-			s.revSeq = s.seq
 			// clean if the rollout is done, and every BindingPolicy is frozen
 			s.clean = s.done()
 			for _, p := range s.h.bps {

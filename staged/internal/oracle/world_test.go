@@ -234,9 +234,9 @@ type sim struct {
 	cleanV                  int
 	restored                bool
 	edited, relabelled      bool
-	removedGen              map[string]int // the generation under which a cluster's BindingPolicy was removed or narrowed
+	removedGen              map[string]int    // the generation under which a cluster's BindingPolicy was removed or narrowed
+	removedFor              map[string]string // the revision that was wanted then
 	seenAppr                map[string]int
-	shown                   map[string]string // what a ticket was shown for first
 	enteredReal             map[string]time.Time
 	everDone                bool // is Succeeded since the last thing that may undo it
 	noReports               bool
@@ -244,7 +244,7 @@ type sim struct {
 }
 
 func newSim(vs []*spc, r *rand.Rand, players int, skew time.Duration) *sim {
-	s := &sim{vs: vs, now: t0, w: map[string]*wec{}, apprVals: map[string]int{}, fulfilled: map[string]bool{}, removedGen: map[string]int{}, seenAppr: map[string]int{}, shown: map[string]string{}, enteredReal: map[string]time.Time{}, maxSkew: skew}
+	s := &sim{vs: vs, now: t0, w: map[string]*wec{}, apprVals: map[string]int{}, fulfilled: map[string]bool{}, removedGen: map[string]int{}, removedFor: map[string]string{}, seenAppr: map[string]int{}, enteredReal: map[string]time.Time{}, maxSkew: skew}
 	s.h = hub{gen: 1, rv: 1, ann: map[string]string{}, bps: map[string]*control.BindingPolicy{}, binds: map[string]*control.Binding{}, sts: map[string]*control.CombinedStatus{}, cl: map[string]map[string]string{}}
 	for _, e := range []string{"a", "b", "c"} {
 		for k := range 1 + r.IntN(3) {

@@ -1,0 +1,383 @@
+package player_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	fleets "github.com/stagecraft-go/stagecraft/staged/fleet"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+// judge looks at a status that a player has written.
+func (h *history) judge(a *actor, before, after v1alpha1.Status) {
+	d := h.designAt(after.ObservedGeneration)
+	h.counts["statuses"]++
+	_, message := conditionOf(after, "Progressing")
+	if h.verbose {
+		h.note("player %d writes: %s | %s", a.nth, message, phasesOf(after))
+	}
+	h.noteAsked(before, after)
+	if before.Wanted != after.Wanted && before.Wanted != "" {
+		h.counts["revisions superseded"]++
+	}
+	for i, s := range d.stages {
+		was, is := stageIn(before, s.name), stageIn(after, s.name)
+		switch {
+		case is.Phase == v1alpha1.Skipped && (was.Phase != is.Phase || was.FulfilledWith != is.FulfilledWith):
+			h.skipped(a, after, d, i)
+		case is.FulfilledWith != was.FulfilledWith && is.FulfilledWith == after.Wanted && is.Phase != v1alpha1.Skipped,
+			is.Phase == v1alpha1.Succeeded && is.CompletedAt != nil && (was.Phase != is.Phase || was.Attempt != is.Attempt || was.FulfilledWith != is.FulfilledWith):
+			h.passed(a, after, d, i)
+		case hasFailedPhase(is.Phase) && !hasFailedPhase(was.Phase):
+			h.failed(a, after, d, i)
+		case hasFailedPhase(was.Phase) && !hasFailedPhase(is.Phase):
+			h.rearmed(before, after, d, s.name)
+		}
+		if s.name == after.ActiveStage && (before.ActiveStage != s.name || was.Phase == v1alpha1.Pending || was.Attempt != is.Attempt) && is.EnteredAt != nil && !hasFailedPhase(is.Phase) {
+			h.enters(a, before, after, d, i)
+		}
+		if i == d.index(after.ActiveStage) {
+			h.noteUnmet(a, after, d, i)
+		}
+	}
+	h.checkLedger(a, before, after, d)
+	h.checkClaims(a, after, d, message)
+	if before.Wanted != after.Wanted && before.Wanted != "" {
+		h.trust = false
+	}
+}
+
+func phasesOf(s v1alpha1.Status) (text string) {
+	for _, rec := range s.Stages {
+		text += " " + rec.Name + "=" + string(rec.Phase)
+	}
+	return s.ActiveStage + ":" + text
+}
+
+// noteAsked notes from when on an approval counts: another revision, plan or attempt asks again.
+func (h *history) noteAsked(before, after v1alpha1.Status) {
+	if before.Wanted != after.Wanted {
+		h.asked, h.chosen = h.steps, h.now
+		for _, of := range h.fulfilled {
+			maps.DeleteFunc(of, func(revision string, _ bool) bool { return revision != "" })
+		}
+	}
+	if h.designAt(before.ObservedGeneration).plan() != h.designAt(after.ObservedGeneration).plan() && before.ObservedGeneration > 0 {
+		h.asked = h.steps
+	}
+	for _, rec := range after.Stages {
+		if was := stageIn(before, rec.Name); was.Attempt != rec.Attempt && was.Attempt > 0 {
+			h.askedOf[rec.Name] = h.steps
+		}
+		if rec.Awaiting != nil {
+			h.tickets[rec.Awaiting.Ticket] = true
+		}
+	}
+}
+
+// noteUnmet notes that a decision has seen reports by which a stage is not satisfied.
+func (h *history) noteUnmet(a *actor, s v1alpha1.Status, d design, i int) {
+	if slices.ContainsFunc(h.required(a, s, d, i), func(c string) bool { return !h.shows(a, c) }) {
+		h.unmet[d.stages[i].name] = h.now
+	}
+}
+
+// revisionKey is what a stage is fulfilled for: with AtOnce that is any revision.
+func revisionKey(s v1alpha1.Status, d design) string {
+	if d.staged {
+		return s.Wanted
+	}
+	return ""
+}
+
+func (h *history) fulfill(s v1alpha1.Status, d design, stage string) {
+	set(h.fulfilled, stage, revisionKey(s, d), true)
+	set(h.fulfilled, stage, "", true)
+	set(h.ever, stage, s.Wanted, true)
+}
+
+// skipped is a stage that is skipped: it may be, and had no cluster.
+func (h *history) skipped(a *actor, s v1alpha1.Status, d design, i int) {
+	h.counts["skips"]++
+	if !d.stages[i].skip {
+		h.broken("S1: stage %s is skipped, and may not be", d.stages[i].name)
+	}
+	if len(h.required(a, s, d, i)) > 0 {
+		h.broken("S1: stage %s is skipped, and has clusters", d.stages[i].name)
+	}
+	h.fulfill(s, d, d.stages[i].name)
+}
+
+// passed is S2, S5, S7 and S11: a stage is fulfilled.
+func (h *history) passed(a *actor, s v1alpha1.Status, d design, i int) {
+	st, wanted := d.stages[i], h.versions[s.Wanted]
+	h.fulfill(s, d, st.name)
+	if h.trust {
+		return
+	}
+	h.counts["passes"]++
+	latest := h.unmet[st.name]
+	for _, name := range h.required(a, s, d, i) {
+		if h.kind.content() {
+			h.checkIdentity(a, name, st.name, wanted, d)
+			if at := h.arrived[name][wanted]; at.After(latest) {
+				latest = at
+			}
+		} else if m := h.members[name]; m != nil && len(h.arrived[name]) == 0 && h.movedAt[name] == 0 {
+			h.broken("S2: stage %s is fulfilled, and %s never had the workload", st.name, name)
+		}
+		set(h.proven, name, s.Wanted, true)
+		h.checkOwner(a, st.name, name)
+	}
+	if at := h.entered[st.name]; at.After(latest) && h.kind == overHub {
+		latest = at
+	}
+	if soak := time.Duration(st.soak) * time.Second; h.now.Sub(latest) < soak-slack && h.editedAt == 0 {
+		h.broken("S5: stage %s is fulfilled %v after its reports were good, its soak is %v", st.name, h.now.Sub(latest), soak)
+	}
+	if by := stageIn(s, st.name).ApprovedAfter; st.after && approvedIn(by) <= max(h.asked, h.askedOf[st.name]) {
+		h.broken("S7: stage %s is left, and its approval %q is older than what is asked (%d)", st.name, by, max(h.asked, h.askedOf[st.name]))
+	}
+}
+
+// checkIdentity is S2 for one cluster: it was really healthy with the revision.
+func (h *history) checkIdentity(a *actor, name, stage string, wanted version, d design) {
+	if h.members[name] == nil || h.good[name][wanted] {
+		return
+	}
+	if _, has := h.arrived[name][wanted]; !has {
+		h.broken("S2: stage %s is fulfilled for %s, and %s never had it", stage, wanted, name)
+		return
+	}
+	if d.none || !d.staged { // reports of any revision count
+		h.counts["unverified passes"]++
+		return
+	}
+	if h.kind == overSpace && h.isHole(name) {
+		return
+	}
+	h.broken("S2: stage %s is fulfilled for %s, and %s was never healthy with it", stage, wanted, name)
+}
+
+// isHole reports whether a pass rests on a status that an agent has written late, where an autoscaler has
+// raised the generation: Ordered evidence does not see that. It is counted apart.
+func (h *history) isHole(cluster string) bool {
+	for _, object := range []string{"web", "api"} {
+		if !h.scaled[cluster] {
+			return false // no autoscaler has raised a generation
+		}
+		read, o := h.told[cluster+"/"+object], h.members[cluster].objects[object]
+		if read != nil && o != nil && (read.about != o.image || read.unaware) {
+			h.counts["known hole of Ordered"]++
+			return true
+		}
+	}
+	return false
+}
+
+// checkOwner is S11: somebody else was there first.
+func (h *history) checkOwner(a *actor, stage, cluster string) {
+	other := a.seen[key{bindingKind, nameOf("other")}]
+	if other == nil || !h.isDestination(other.Object, cluster) {
+		return
+	}
+	for k, b := range a.seen {
+		if k.kind != bindingKind || !strings.HasPrefix(k.name.Name, "s.stage."+stage) || !h.isDestination(b.Object, cluster) {
+			continue
+		}
+		if mine, theirs := b.GetCreationTimestamp(), other.GetCreationTimestamp(); theirs.Before(&mine) {
+			h.broken("S11: stage %s is fulfilled, and somebody else had %s first", stage, cluster)
+		}
+	}
+}
+
+func (h *history) isDestination(binding map[string]any, cluster string) bool {
+	destinations, _, _ := unstructured.NestedSlice(binding, "spec", "destinations")
+	return slices.ContainsFunc(destinations, func(d any) bool { return d.(map[string]any)["clusterId"] == cluster })
+}
+
+// enters is S1 and S7: a stage begins.
+func (h *history) enters(a *actor, before, after v1alpha1.Status, d design, i int) {
+	st := d.stages[i]
+	h.entered[st.name], h.unmet[st.name] = h.now, time.Time{}
+	if h.trust {
+		return
+	}
+	h.counts["entries"]++
+	for j := range i {
+		earlier := d.stages[j]
+		rec := stageIn(after, earlier.name)
+		switch {
+		case h.fulfilled[earlier.name][revisionKey(after, d)]:
+		case rec.Phase == v1alpha1.Failed && earlier.onFailure == "Continue":
+		case !d.staged && h.editedAt > 0 && h.ever[earlier.name] != nil:
+		default:
+			h.broken("S1: stage %s begins, and %s (%s) is not fulfilled", st.name, earlier.name, rec.Phase)
+		}
+	}
+	was := d.index(before.ActiveStage)
+	by := stageIn(after, st.name).ApprovedBefore
+	if st.before && was <= i && approvedIn(by) <= max(h.asked, h.askedOf[st.name]) {
+		h.broken("S7: stage %s begins, and its approval %q is older than what is asked (%d)", st.name, by, max(h.asked, h.askedOf[st.name]))
+	}
+	if st.windows && was <= i && !isOpen(h.now) && !isOpen(h.now.Add(-slack)) && !isOpen(h.now.Add(slack)) {
+		h.checkWindow(a, st.name)
+	}
+}
+
+// checkWindow is that a stage begins within its windows, by the time of the hub. A player that does not
+// know that time has its own.
+func (h *history) checkWindow(a *actor, stage string) {
+	if a.offset == 0 {
+		h.broken("S1: stage %s begins at %s, outside its windows", stage, h.now.Format("15:04:05"))
+	}
+	h.counts["windows by a wrong clock"]++
+}
+
+// isOpen reports whether the windows of the designs are open.
+func isOpen(at time.Time) bool { return at.Minute()%2 == 0 || at.Second() < 30 }
+
+// failed is S6: a deadline counts from the real delivery, and nothing fails before it was placed.
+func (h *history) failed(a *actor, s v1alpha1.Status, d design, i int) {
+	st := d.stages[i]
+	rec := stageIn(s, st.name)
+	h.failedAt[st.name] = h.steps
+	h.counts["failures"]++
+	if rec.Phase == v1alpha1.RollbackNeeded {
+		h.checkNeeded(s, rec)
+	}
+	if h.trust || !strings.Contains(rec.Message, "did not hold within") || st.deadline == 0 || h.editedAt > 0 {
+		return
+	}
+	deadline := time.Duration(st.deadline) * time.Second
+	if h.now.Sub(h.entered[st.name]) < deadline-slack {
+		h.broken("S6: stage %s fails %v after it began, its deadline is %v", st.name, h.now.Sub(h.entered[st.name]), deadline)
+	}
+	if !h.kind.content() || st.concurrency < 0 {
+		return
+	}
+	for _, b := range rec.Batches[:rec.StartedBatches] {
+		for _, name := range b.Clusters {
+			at, has := h.arrived[name][h.versions[s.Wanted]]
+			if h.members[name] != nil && h.movedAt[name] == 0 && (!has || h.now.Sub(at) < deadline-slack) {
+				h.broken("S6: stage %s fails by its deadline, and %s has the revision since %v", st.name, name, h.now.Sub(at))
+			}
+		}
+	}
+}
+
+// checkNeeded is that a transport that cannot place an old revision says which one the source must hold.
+func (h *history) checkNeeded(s v1alpha1.Status, stage v1alpha1.StageStatus) {
+	_, message := conditionOf(s, "Stalled")
+	for name, rec := range records(s) {
+		if digits := strings.TrimPrefix(rec.Back, "sha256:"); rec.Back != "" && rec.Applied != rec.Back && !strings.Contains(message, digits[:12]) && !strings.Contains(message, "more") {
+			h.broken("refusal: %s cannot go back to %s, and the status says %q", name, h.versions[rec.Back], message)
+		}
+	}
+	h.counts["rollbacks that need the source"]++
+}
+
+// rearmed is S8: a failure stays until another revision, or a retry by name.
+func (h *history) rearmed(before, after v1alpha1.Status, d design, stage string) {
+	old := h.designAt(before.ObservedGeneration)
+	continued := stageIn(before, stage).CompletedAt != nil
+	switch {
+	case before.Wanted != after.Wanted, h.retriedAt[stage] >= h.failedAt[stage] && h.retriedAt[stage] > 0, h.trust, continued:
+	case old.plan() != d.plan() && (d.restart || old.index(stage) < 0):
+	default:
+		h.broken("S8: stage %s begins again from %s, and nobody has asked for that", stage, stageIn(before, stage).Phase)
+	}
+}
+
+// checkLedger is S1, S4, S13 and S14 for each cluster: what it should have.
+func (h *history) checkLedger(a *actor, before, after v1alpha1.Status, d design) {
+	was := records(before)
+	for name, rec := range records(after) {
+		if rec.Back != was[name].Back && rec.Back != "" {
+			h.counts["clusters sent back"]++
+		}
+		if rec.Back != "" && rec.Back != was[name].Back && !h.proven[name][rec.Back] && !h.trust && h.baselineID(name) != rec.Back && (h.restoring.IsZero() || !h.good[name][h.versions[rec.Back]]) {
+			h.broken("S4: cluster %s goes back to %s, with which it was never good", name, h.versions[rec.Back])
+		}
+		if rec.Desired == v1alpha1.Withdrawn && was[name].Desired != rec.Desired && (h.baseline[name] != version{}) {
+			h.broken("S4: cluster %s is withdrawn, and had the workload before", name)
+		}
+		if rec.Desired != was[name].Desired && rec.Desired != "" && rec.Desired != v1alpha1.Hold && rec.Desired != v1alpha1.Withdrawn {
+			h.checkDesired(a, name, rec, after, d)
+		}
+		if h.kind.places() {
+			for _, id := range []string{rec.Desired, rec.Applied, rec.LastGood, rec.Back} {
+				if _, kept := h.snapshots[fleets.RevisionID(id)]; strings.HasPrefix(id, "sha256:") && !kept && h.versions[id] != (version{}) {
+					h.broken("S14: the status names %s for %s, and its snapshot does not exist", h.versions[id], name)
+				}
+			}
+		}
+	}
+}
+
+func (h *history) baselineID(cluster string) string {
+	if v := h.baseline[cluster]; v != (version{}) {
+		return h.idOf(v)
+	}
+	return ""
+}
+
+// checkDesired is S1 and S13: a cluster should have another revision.
+func (h *history) checkDesired(a *actor, name string, rec v1alpha1.ClusterRecord, s v1alpha1.Status, d design) {
+	m := h.members[name]
+	if m == nil || h.trust || !h.kind.content() || !d.staged {
+		return
+	}
+	v := h.versions[rec.Desired]
+	k := d.stageOf(a.sees(name))
+	switch {
+	case m.has() == v, rec.Desired == rec.Back, rec.Desired == rec.LastGood:
+		return
+	case k >= 0 && h.ever[d.stages[k].name][rec.Desired]:
+		return
+	case rec.Desired != s.Wanted:
+		h.broken("S13: cluster %s should have %s, which is neither wanted nor what it had", name, v)
+		return
+	}
+	for j := range max(0, k) {
+		earlier := stageIn(s, d.stages[j].name)
+		if !h.fulfilled[earlier.Name][s.Wanted] && !(earlier.Phase == v1alpha1.Failed && d.stages[j].onFailure == "Continue") && h.movedAt[name] == 0 && h.editedAt == 0 {
+			h.broken("S1: cluster %s of stage %s should have %s, and stage %s (%s) is not fulfilled for it", name, d.stages[k].name, v, earlier.Name, earlier.Phase)
+		}
+	}
+}
+
+// checkClaims is S10 and L2: what a status claims is so, and a wait says what it waits for.
+func (h *history) checkClaims(a *actor, s v1alpha1.Status, d design, message string) {
+	verified, _ := conditionOf(s, "Verified")
+	if verified && (!h.kind.content() || d.none || !d.staged) {
+		h.broken("S10: Verified, and the evidence is None")
+	}
+	done, _ := conditionOf(s, "Succeeded")
+	if !done {
+		named := slices.ContainsFunc(sortedNames(a.inventory), func(c string) bool { return strings.Contains(message, c) })
+		if !named && !strings.Contains(message, `"`) {
+			h.broken("L2: the status says %q, which names nothing", message)
+		}
+		return
+	}
+	h.counts["ends"]++
+	if !d.staged || !h.kind.content() || h.trust {
+		return
+	}
+	for _, name := range sortedNames(h.members) {
+		m := h.members[name]
+		labels := a.sees(name)
+		i := d.stageOf(labels)
+		if i < 0 || len(a.inventory[name]) == 0 || !d.keep && i < d.index(s.ActiveStage) || i > d.index(s.ActiveStage) || strings.Contains(message, name) {
+			continue
+		}
+		if at, has := h.arrived[name][h.versions[s.Wanted]]; m.has() != h.versions[s.Wanted] && (!has || at.Before(h.chosen)) && stageIn(s, d.stages[i].name).Phase != v1alpha1.Failed {
+			h.broken("S10: Succeeded with %s, and %s has %s and is not named", h.versions[s.Wanted], name, m.has())
+		}
+	}
+}
