@@ -15,7 +15,7 @@ DURATION ?= 30m
 DIR ?= proxy
 SUITES ?= controller-runtime jobset lws
 
-.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz metering race bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories e2e recordings suites tidy matrix release develop api proxy
+.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz metering race bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories hostile e2e recordings suites tidy matrix release develop api proxy
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +48,9 @@ metering: ## search for DURATION (30m) each for the most work for a charge in jq
 race: ## the concurrent packages of the core with the race detector, on 1, 2 and 8 processors
 	for n in 1 2 8; do GOMAXPROCS=$$n $(GO) test -race -count 1 ./stage/player ./kstatus/wait ./stage/memory ./internal/listwatch ./staged/player || exit 1; \
 		(cd stage/kube && GOMAXPROCS=$$n $(GO) test -race -count 1 ./shard ./nodes) || exit 1; done
+
+hostile: ## the hostile corpus against a lab behind the server, with longer floods; nobody waits longer than ten times the idle time
+	cd stage/lab && HOSTILE_TIMES=1 HOSTILE_VERBOSE=1 $(GO) test ./internal/hostile -run TestHostileCorpus -v -timeout 1h
 
 bench: ## the benchmarks of the core and of the lab
 	$(GO) test -run '^$$' -bench . -benchmem ./... && cd stage/lab && $(GO) test -run '^$$' -bench . -benchmem ./...

@@ -77,6 +77,11 @@ func (w Writer) change(before, next map[string]any) ([]any, error) {
 func (w Writer) update(o *owners, before, next map[string]any) error {
 	// They are not checked, because stored objects are compared.
 	before, next = different(before, next, 1)
+	for _, obj := range []map[string]any{before, next} {
+		if err := checkWidth("", obj); err != nil {
+			return err
+		}
+	}
 	old, now := w.Type.unchecked(before), w.Type.unchecked(next)
 	_, fields, err := w.updater().Update(old, now, w.version(), o.fields, current)
 	if err != nil {
@@ -100,6 +105,11 @@ func (w Writer) update(o *owners, before, next map[string]any) error {
 // that the manager applied before, but does not apply now, if no other manager owns them. The
 // client gets the error.
 func (w Writer) Apply(before, config map[string]any, force bool) (next map[string]any, entries []any, err error) {
+	for _, obj := range []map[string]any{before, config} {
+		if err := checkWidth("", without(obj)); err != nil {
+			return nil, nil, err
+		}
+	}
 	owners, err := decode(entriesOf(before))
 	if err != nil {
 		return nil, nil, err

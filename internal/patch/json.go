@@ -34,6 +34,12 @@ func (n CountError) Error() string {
 	return fmt.Sprintf("The allowed maximum operations in a JSON patch is %d, got %d", maxOperations, int(n))
 }
 
+// IsLimit reports whether an error of [JSON] is that a limit was exceeded.
+func IsLimit(err error) bool {
+	var many CountError
+	return errors.As(err, &many) || errors.Is(err, errTooLarge) || errors.Is(err, errTooMoved)
+}
+
 // JSON applies the operations of a JSON patch (RFC 6902), each a map with "op", "path", and "from"
 // or "value". Either all operations apply, or the first fault is returned as an [Error]. A patch
 // with more than 10,000 operations is a [CountError], and no operation is applied. Copy operations

@@ -13,17 +13,28 @@ var (
 	errNoList  = errors.New("must be a list")
 	errNoKey   = errors.New("lists of objects cannot merge without a merge key")
 	errScalars = errors.New("deletions are for lists of scalars only")
+	errMany    = fmt.Errorf("a strategic merge patch compares at most %d elements of lists: replace the list by a JSON patch", mostElements)
 	errOrder   = errors.New("the elements are not in the order that " + prefixOrder + " gives")
 )
+
+// mostElements bounds the elements of lists that are merged, which takes the square of their number.
+// The API server has no such limit.
+const mostElements = 10_000
 
 // list merges two lists: of maps by the key, of scalars as sets.
 func (s Schema) list(old, patch []any, key string) ([]any, error) {
 	if len(old) == 0 && len(patch) == 0 {
 		return old, nil
 	}
+	if len(old)*len(patch) > mostElements*mostElements {
+		return nil, errMany
+	}
 	var few [8]int
 	if at, ok := places(few[:0], old, patch, key); ok {
 		return s.inPlace(old, patch, key, at)
+	}
+	if len(old)+len(patch) > mostElements {
+		return nil, errMany
 	}
 	maps, err := ofMaps(old, patch)
 	if err != nil {
@@ -214,6 +225,9 @@ func (s Schema) ordered(out *draft, name string, order any, patch map[string]any
 	if !onOld && !onMine {
 		return nil
 	}
+	if len(old)+len(mine)+len(want) > mostElements {
+		return errMany
+	}
 	key, err := s.inOrder(name, want, mine)
 	if err != nil {
 		return err
@@ -341,6 +355,9 @@ func deleteFrom(out *draft, name string, v any) error {
 	old, isList := out.m[name].([]any)
 	if !ok || !isList || len(old) == 0 && len(doomed) == 0 {
 		return nil
+	}
+	if len(old)*len(doomed) > mostElements*mostElements {
+		return errMany
 	}
 	maps, err := ofMaps(old, doomed)
 	if err != nil {

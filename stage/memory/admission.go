@@ -27,11 +27,14 @@ type Review struct {
 	ctx       context.Context
 	old, new  unstructured.Unstructured
 	rehearsed bool // the write is carried out again after a remote call
+	unlocked  bool // the present hook runs without the lock
+	statuses  []statusOfOther
+	bytes     int // of New; 0: not known
 }
 
 // reviewOf returns the Review of the current write, the same Review each time.
 func (r *request) reviewOf(before, next map[string]any) *Review {
-	v := &r.reviewed
+	v := &r.view
 	*v = Review{Request: r.Request, Resource: r.resource(), DryRun: r.dryRun, Manager: r.manager, store: r.store, ctx: r.ctx}
 	v.old.Object, v.new.Object = before, next
 	if before != nil {
@@ -52,6 +55,11 @@ func (v *Review) Context() context.Context {
 	return v.ctx
 }
 
+// Weigh tells the cluster how many bytes New has, about. The cluster keeps fewer events of earlier
+// versions if they take more than 128 MiB, see [Options.History]; it counts only what is weighed. A
+// server weighs all objects that its clients write. New must not become larger afterwards.
+func (v *Review) Weigh(bytes int) { v.bytes = bytes }
+
 // kept returns a Review of the same write that stays valid after it.
 func (v *Review) kept() *Review {
 	k := *v
@@ -69,6 +77,10 @@ func (v *Review) kept() *Review {
 // and must not be changed. A function that Hooks.Remote returns must not call List; it reads the
 // cluster itself.
 func (v *Review) List(kind schema.GroupVersionKind, namespace string) (found []*unstructured.Unstructured) {
+	if v.unlocked {
+		v.store.mu.Lock() // not RLock: sorting a table changes it
+		defer v.store.mu.Unlock()
+	}
 	k := v.store.kinds[kind]
 	if k == nil || len(k.table.records) == 0 {
 		return nil
@@ -82,6 +94,10 @@ func (v *Review) List(kind schema.GroupVersionKind, namespace string) (found []*
 // Get returns the stored object, which must not be changed; nil for a missing object. A function
 // that Hooks.Remote returns must not call Get; it reads the cluster itself.
 func (v *Review) Get(kind schema.GroupVersionKind, name types.NamespacedName) *unstructured.Unstructured {
+	if v.unlocked {
+		v.store.mu.Lock() // not RLock: unpacking a record changes it
+		defer v.store.mu.Unlock()
+	}
 	k := v.store.kinds[kind]
 	if k == nil {
 		return nil
@@ -92,16 +108,34 @@ func (v *Review) Get(kind schema.GroupVersionKind, name types.NamespacedName) *u
 	return nil
 }
 
-// PutStatus replaces the status of another object, together with the reviewed write. It does
-// nothing in a dry run, or without the object. The caller must not change the status afterwards.
+// PutStatus replaces the status of another object, together with the reviewed write: both are
+// stored, or neither. It does nothing in a dry run, or without the object. The caller must not
+// change the status afterwards.
 func (v *Review) PutStatus(kind schema.GroupVersionKind, name types.NamespacedName, status map[string]any) {
-	k := v.store.kinds[kind]
-	if k == nil || v.DryRun || v.rehearsed {
-		return
+	if !v.DryRun && !v.rehearsed {
+		v.statuses = append(v.statuses, statusOfOther{kind, name, status})
 	}
-	if r := k.table.records[k.key(name)]; r != nil {
-		next := fork(r.object().Object)
-		next["status"] = status
-		v.store.put(r, next)
+}
+
+// A statusOfOther is a call of PutStatus.
+type statusOfOther struct {
+	kind   schema.GroupVersionKind
+	name   types.NamespacedName
+	status map[string]any
+}
+
+// putStatuses stores what the hooks have given to PutStatus.
+func (v *Review) putStatuses() {
+	for _, p := range v.statuses {
+		k := v.store.kinds[p.kind]
+		if k == nil {
+			continue
+		}
+		if r := k.table.records[k.key(p.name)]; r != nil {
+			next := fork(r.object().Object)
+			next["status"] = p.status
+			v.store.put(r, next)
+		}
 	}
+	v.statuses = nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/stagecraft-go/stagecraft/internal/managedfields"
 	"github.com/stagecraft-go/stagecraft/internal/patch"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,21 +32,38 @@ func (r *request) apply(body any, o metav1.PatchOptions) (*unstructured.Unstruct
 	if !isNew {
 		before = old.object().Object
 	}
-	next, entries, err := r.writer(before, config).Apply(before, config, o.Force != nil && *o.Force)
+	next, err := r.configured(before, config, o.Force != nil && *o.Force)
 	if err != nil {
-		return nil, answer(err)
+		return nil, err
 	}
-	r.entries = &entries
 	if isNew {
 		return r.create(withMetadata(next), false)
 	}
 	return r.replace(old, withMetadata(next))
 }
 
+// configured returns an object after the apply of a configuration, and remembers its managedFields.
+func (r *request) configured(before, config map[string]any, force bool) (next map[string]any, err error) {
+	w := r.writer(before, config)
+	var entries []any
+	err = r.unlocked(func() (err error) {
+		if next, entries, err = w.Apply(before, config, force); err != nil {
+			return answer(err)
+		}
+		return nil
+	})
+	r.entries = &entries
+	return next, err
+}
+
 // answer returns an error in the form that the client gets.
 func answer(err error) error {
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
 		return err
+	}
+	var tooWide *managedfields.WidthError
+	if errors.As(err, &tooWide) {
+		return apierrors.NewRequestEntityTooLargeError(err.Error())
 	}
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error()}}
 }

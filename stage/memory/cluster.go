@@ -3,12 +3,9 @@ package memory
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
@@ -207,11 +204,17 @@ func (k *kind) key(name types.NamespacedName) types.NamespacedName {
 // With o.Limit the list comes in pages. All pages show the state at the time of the first page;
 // o.Continue requests the next page. The cluster keeps the sixteen latest lists. A request for a
 // page of an older list is Expired (410).
-func (c *Cluster) List(_ context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+//
+// o.ResourceVersion and o.ResourceVersionMatch mean what they mean for kube-apiserver. A list that
+// has to be exactly of an earlier version is Expired (410) if the events since the version are no
+// longer kept, see [Options.History]. A version that the cluster does not have yet is a Timeout
+// (504).
+//
+// List matches selectors without the cluster's lock, and gives up when ctx ends. Selectors that
+// need more than 200 million comparisons are refused (413).
+func (c *Cluster) List(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	c.expireBeforeRead(gvk)
-	c.mu.Lock()
-	k, p, err := c.page(gvk, namespace, o)
-	c.mu.Unlock()
+	k, p, err := c.page(ctx, gvk, namespace, o)
 	if err != nil {
 		return nil, err
 	}
@@ -220,85 +223,4 @@ func (c *Cluster) List(_ context.Context, gvk schema.GroupVersionKind, namespace
 		list.Items[i] = *c.result(k, obj)
 	}
 	return list, nil
-}
-
-func (s *store) page(gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*kind, page, error) {
-	k, err := s.kindOf(gvk)
-	if err != nil {
-		return nil, page{}, err
-	}
-	if o.Continue != "" {
-		p, err := s.pages.next(o.Continue, o.Limit)
-		return k, p, err
-	}
-	selected, err := newSelection(k, namespace, o)
-	if err != nil {
-		return nil, page{}, err
-	}
-	found := selected.of(k.table)
-	p := page{version: s.version, objects: make([]*unstructured.Unstructured, len(found))}
-	for i, r := range found {
-		p.objects[i] = r.object()
-	}
-	return k, s.pages.split(p, o.Limit), nil
-}
-
-// page is a part of a list, or all of it.
-type page struct {
-	version uint64
-	objects []*unstructured.Unstructured
-	token   string // continue token of the next page; "" without one
-	left    int    // objects in further pages
-}
-
-func (p page) header(k *kind) map[string]any {
-	metadata := map[string]any{"resourceVersion": strconv.FormatUint(p.version, 10)}
-	if p.token != "" {
-		metadata["continue"] = p.token
-		metadata["remainingItemCount"] = int64(p.left)
-	}
-	return map[string]any{"apiVersion": k.GroupVersion().String(), "kind": k.Kind.Kind + "List", "metadata": metadata}
-}
-
-// pages has the lists that clients read page by page.
-type pages struct {
-	lists [16]page
-	count uint64
-}
-
-// split stores a list that is longer than limit and returns its first page.
-func (p *pages) split(all page, limit int64) page {
-	if limit <= 0 || int(limit) >= len(all.objects) {
-		return all
-	}
-	p.count++
-	p.lists[p.count%uint64(len(p.lists))] = all
-	return all.part(p.count, 0, int(limit))
-}
-
-// part returns the page that begins at an offset. Continue tokens have the form list:offset.
-func (p page) part(number uint64, from, limit int) page {
-	to := len(p.objects)
-	if limit > 0 && limit < to-from {
-		to = from + limit
-	}
-	part := page{version: p.version, objects: p.objects[from:to], left: len(p.objects) - to}
-	if part.left > 0 {
-		part.token = fmt.Sprintf("%d:%d", number, to)
-	}
-	return part
-}
-
-func (p *pages) next(token string, limit int64) (page, error) {
-	list, offset, _ := strings.Cut(token, ":")
-	number, err := strconv.ParseUint(list, 10, 64)
-	from, err2 := strconv.Atoi(offset)
-	if err != nil || err2 != nil || from < 0 || number > p.count {
-		return page{}, apierrors.NewBadRequest("continue key is not valid")
-	}
-	all := p.lists[number%uint64(len(p.lists))]
-	if number+uint64(len(p.lists)) <= p.count || from > len(all.objects) {
-		return page{}, apierrors.NewResourceExpired("the list is no longer held: begin it anew")
-	}
-	return all.part(number, from, int(limit)), nil
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -75,14 +74,14 @@ func selectableFields(version map[string]any) (paths []string) {
 	return paths
 }
 
-// warnOfSchemas returns a warning for a definition whose schema is new, in a cluster whose hooks do
-// not use schemas.
-func (s *store) warnOfSchemas(before *unstructured.Unstructured, crd map[string]any) string {
+// warn sets the warning for a definition whose schema is new, in a cluster whose hooks do not use
+// schemas.
+func (r *request) warn(before, crd map[string]any) {
 	uses := func(h Hooks) bool { return h.Schemas }
-	if !hasSchema(crd) || before != nil && hasSchema(before.Object) || slices.ContainsFunc(s.hooks, uses) {
-		return ""
+	if r.dryRun || r.resource() != definitions || !hasSchema(crd) || hasSchema(before) || slices.ContainsFunc(r.hooks, uses) {
+		return
 	}
-	return "spec.versions[].schema has no effect: objects are stored as they are, without defaults, pruning and validation; the hooks of package stage/lab/definitions use it"
+	r.Warning = "spec.versions[].schema has no effect: objects are stored as they are, without defaults, pruning and validation; the hooks of package stage/lab/definitions use it"
 }
 
 // hasSchema reports whether a version of a definition lists the fields of its objects.
@@ -96,13 +95,14 @@ func hasSchema(crd map[string]any) bool {
 }
 
 // establish sets the status of a new definition, which only the server writes.
-func (r *request) establish(root map[string]any) {
-	named := *r
-	named.manager, named.Subresource = "kube-apiserver", "status"
+func (r *request) establish(root map[string]any) error {
+	manager, subresource := r.manager, r.Subresource
+	defer func() { r.manager, r.Subresource = manager, subresource }()
+	r.manager, r.Subresource = "kube-apiserver", "status"
 	before := maps.Clone(root)
 	before["status"] = map[string]any{"conditions": nil, "storedVersions": storedVersions(root)}
 	root["status"] = established(root, r.timestamp(0))
-	named.own(before, root)
+	return r.own(before, root)
 }
 
 // established returns the status that an API server gives to a definition without name conflicts.

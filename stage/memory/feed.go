@@ -1,6 +1,8 @@
 package memory
 
 import (
+	"context"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,20 +22,10 @@ type Feed struct {
 // Feed returns the events that [Cluster.Watch] would send.
 func (c *Cluster) Feed(gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*Feed, error) {
 	c.expireBeforeRead(gvk)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	k, err := c.kindOf(gvk)
-	if err != nil {
+	w := &watcher{handle: c, cancel: func() {}, unbounded: true}
+	if err := w.start(context.Background(), gvk, namespace, o); err != nil {
 		return nil, err
 	}
-	w := &watcher{handle: c, kind: k, cancel: func() {}, unbounded: true}
-	if w.selection, err = newSelection(k, namespace, o); err != nil {
-		return nil, err
-	}
-	if err := w.start(o); err != nil {
-		return nil, err
-	}
-	k.table.log.join(w)
 	return &Feed{watcher: w, ready: w.initial}, nil
 }
 

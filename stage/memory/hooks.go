@@ -21,6 +21,11 @@ import (
 //
 // Each hook may be nil. An error refuses the write. The cluster does not call hooks for writes of
 // the garbage collector.
+//
+// The cluster calls Default, Validate, and the functions of Remote and Confirm without its lock:
+// they can take long, other requests go on meanwhile, and several goroutines may call them at once.
+// If the stored object has changed meanwhile, the cluster calls the hooks again for the new state.
+// After ten tries the error of the write is a Conflict. The other hooks run one at a time.
 type Hooks struct {
 	// Name identifies the hooks: a cluster has at most one Hooks of each name.
 	Name string
@@ -33,8 +38,9 @@ type Hooks struct {
 	// Admit sets fields that the server decides. The manager of the write does not own them in
 	// managedFields.
 	Admit func(*Review) error
-	// Review changes or refuses the write, after Admit of all hooks. The manager of the write does
-	// not own the changes. Review may count objects in the status of another object, as quotas do,
+	// Review changes or refuses the write, after Admit of all hooks. It is called again for the
+	// changed object if other objects have changed meanwhile. The manager of the write does not own
+	// the changes. Review may count objects in the status of another object, as quotas do,
 	// see [Review.PutStatus]. The cluster does not call Review for deletions and writes of a
 	// status.
 	Review func(*Review) error
@@ -89,52 +95,60 @@ func (c *remoteCall) ask() error {
 	return nil
 }
 
-// mostCalls is the largest number of tries of one write, whose object can change during a call of a
-// webhook.
-const mostCalls = 10
+// mostTries is the largest number of tries of one write, whose object can change during a step
+// without the lock.
+const mostTries = 10
 
 // attempt does a write and its calls outside the cluster. The caller holds mu; attempt releases mu
-// during the calls.
-func (c *Cluster) attempt(r request, f func(*request) (*unstructured.Unstructured, error)) (request, *unstructured.Unstructured, error) {
+// during the calls, and during steps that can take long.
+func (c *Cluster) attempt(r *request, f func(*request) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
 	c.expire()
-	for range mostCalls {
+	for r.tries = 1; r.tries <= mostTries; r.tries++ {
 		r.Time = c.now()
-		c.current = r
-		obj, err := c.current.do(f)
-		r, c.current = c.current, request{}
+		obj, err := r.do(f)
+		if err == errStale { //nolint:errorlint // it is never wrapped
+			continue
+		}
 		call, asks := err.(*remoteCall) //nolint:errorlint // it is never wrapped
 		if !asks {
 			c.settle()
-			return r, obj, err
+			return obj, err
 		}
-		c.mu.Unlock()
-		err = call.ask()
-		c.mu.Lock()
-		if err != nil {
-			return r, nil, err
+		if err := r.doUnlocked(call.ask); err != nil {
+			return nil, err
 		}
 		r.decided, r.settled = call.review, call.isLast
 	}
-	return r, nil, apierrors.NewConflict(r.resource(), r.Name.Name, errModified)
+	return nil, apierrors.NewConflict(r.resource(), r.Name.Name, errModified)
 }
 
-// fill calls Default of the hooks.
+// fill calls Default of the hooks, without the lock.
 func (r *request) fill(before, next map[string]any) error {
-	return r.call(before, next, func(h Hooks) func(*Review) error { return h.Default })
+	hooks := r.hooks
+	if !slices.ContainsFunc(hooks, func(h Hooks) bool { return h.Default != nil }) {
+		return nil
+	}
+	v := r.reviewOf(before, next)
+	return r.unlocked(func() error {
+		for _, h := range hooks {
+			if h.Default == nil {
+				continue
+			}
+			if err := h.Default(v); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // admits calls Admit of the hooks.
 func (r *request) admits(before, next map[string]any) error {
-	return r.call(before, next, func(h Hooks) func(*Review) error { return h.Admit })
-}
-
-func (r *request) call(before, next map[string]any, hook func(Hooks) func(*Review) error) error {
 	for _, h := range r.hooks {
-		do := hook(h)
-		if do == nil {
+		if h.Admit == nil {
 			continue
 		}
-		if err := do(r.reviewOf(before, next)); err != nil {
+		if err := h.Admit(r.reviewOf(before, next)); err != nil {
 			return err
 		}
 	}
@@ -155,6 +169,9 @@ func (r *request) review(before, next map[string]any) error {
 		return call
 	}
 	if r.decided != nil && !r.settled && next != nil {
+		if err := wellFormed(next); err != nil { // the calls could write anything
+			return err
+		}
 		if err := r.fill(before, next); err != nil {
 			return err
 		}
@@ -165,21 +182,30 @@ func (r *request) review(before, next map[string]any) error {
 	return r.agree(r.reviewOf(before, next))
 }
 
-// agree runs Review and Validate, and then returns the confirming calls, if any.
+// agree runs Review and Validate, and then returns the confirming calls, if any. If other objects
+// have changed during Validate, agree runs Review again, because Review can count them.
 func (r *request) agree(v *Review) error {
 	call := r.confirm(v)
 	v.rehearsed = call != nil
 	if err := r.reviews(v); err != nil {
 		return err
 	}
-	if err := r.validate(v); err != nil || call == nil {
+	version := r.version
+	if err := r.validate(v); err != nil {
 		return err
 	}
-	return call
+	switch {
+	case call != nil:
+		return call
+	case r.version == version:
+		return nil
+	}
+	return r.reviews(v)
 }
 
 // reviews calls Review of the hooks.
 func (r *request) reviews(v *Review) error {
+	v.statuses = nil
 	if r.Subresource == "status" || v.New == nil {
 		return nil
 	}
@@ -194,16 +220,23 @@ func (r *request) reviews(v *Review) error {
 	return nil
 }
 
+// validate calls Validate of the hooks, without the lock.
 func (r *request) validate(v *Review) error {
-	for _, h := range r.hooks {
-		if h.Validate == nil || v.New == nil {
-			continue
-		}
-		if err := h.Validate(v); err != nil {
-			return err
-		}
+	hooks := r.hooks
+	if v.New == nil || !slices.ContainsFunc(hooks, func(h Hooks) bool { return h.Validate != nil }) {
+		return nil
 	}
-	return nil
+	return r.unlocked(func() error {
+		for _, h := range hooks {
+			if h.Validate == nil {
+				continue
+			}
+			if err := h.Validate(v); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // remote returns the calls for a write; nil without calls. If the calls were already made for the

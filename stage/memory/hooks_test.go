@@ -196,3 +196,18 @@ func TestAForkHasTheHooks(t *testing.T) {
 	_, err = c.Fork().Patch(t.Context(), node, types.NamespacedName{Name: "n"}, types.MergePatchType, []byte(`{"status": {"phase": "x"}}`), metav1.PatchOptions{}, "status")
 	require.EqualError(t, err, "no status")
 }
+
+// TestACallCannotMakeAnObjectThatIsNone checks metadata that a webhook has written.
+func TestACallCannotMakeAnObjectThatIsNone(t *testing.T) {
+	for field, value := range map[string]any{"annotations": map[string]any{"a": map[string]any{}}, "labels": []any{}, "finalizers": "a"} {
+		c := memory.New(memory.Options{})
+		c.Extend(memory.Hooks{Remote: func(v *memory.Review) func() error {
+			return func() error {
+				v.New.Object["metadata"].(map[string]any)[field] = value
+				return nil
+			}
+		}})
+		_, err := c.Create(t.Context(), newConfigMap(nil), metav1.CreateOptions{})
+		require.ErrorContains(t, err, "metadata."+field+": must be")
+	}
+}

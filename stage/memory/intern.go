@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"math"
 	"reflect"
+	"sync"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
@@ -17,6 +18,7 @@ import (
 // less than half. The values of patches are not looked up, because most of them are new, such as
 // times and addresses.
 type interner struct {
+	mu    sync.Mutex // for the tables; the lock of the store is not needed
 	seed  maphash.Seed
 	parts []any // maps and lists; nil before the first object
 	texts []any // strings
@@ -31,11 +33,23 @@ const (
 	internDepth = 3
 )
 
-func newInterner() interner { return interner{seed: maphash.MakeSeed()} }
+func newInterner() *interner { return &interner{seed: maphash.MakeSeed()} }
+
+// interned copies the object of a caller without the lock of the store.
+func (r *request) interned(obj map[string]any) (root map[string]any, err error) {
+	interner, nulls := r.interner, !r.kind.builtin
+	err = r.unlocked(func() error {
+		root = interner.intern(obj, nulls)
+		return nil
+	})
+	return root, err
+}
 
 // intern copies the object of a caller, and shares the parts that are in the tables. Lists and maps
 // of other Go types become []any and map[string]any. If nulls is false, null members are left out.
 func (p *interner) intern(obj map[string]any, nulls bool) map[string]any {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.allocate()
 	a := interning{p, nulls}
 	root := make(map[string]any, len(obj)+1)

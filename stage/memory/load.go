@@ -18,7 +18,8 @@ import (
 // Load creates the objects of a YAML or JSON text with any number of documents and Lists. It
 // creates definitions first, then namespaces, then other objects in their order. Unlike Create,
 // Load keeps the status of objects, and puts namespaced objects without a namespace into "default".
-// It tries every object and returns all errors, joined.
+// It tries every object and returns all errors, joined. A document that aliases make longer by more
+// than 3 MiB is an error, and no object is created.
 func (c *Cluster) Load(ctx context.Context, data []byte) error {
 	objs, err := decodeAll(data)
 	if err != nil {
@@ -57,7 +58,7 @@ func (c *Cluster) defaultNamespace(obj *unstructured.Unstructured) {
 }
 
 func decodeAll(data []byte) (objs []*unstructured.Unstructured, err error) {
-	docs := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+	docs, lines := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data))), 0
 	for n := 1; ; n++ {
 		doc, err := docs.Read()
 		if errors.Is(err, io.EOF) {
@@ -68,8 +69,9 @@ func decodeAll(data []byte) (objs []*unstructured.Unstructured, err error) {
 			obj, err = decodeYAML(doc)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", n, err)
+			return nil, fmt.Errorf("document %d, which begins at line %d: %w", n, lines+1, err)
 		}
+		lines += bytes.Count(doc, []byte("\n")) + 1 // the separator
 		objs = append(objs, flatten(obj)...)
 	}
 }

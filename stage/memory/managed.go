@@ -1,11 +1,13 @@
 package memory
 
 import (
+	"errors"
 	"maps"
 
 	"github.com/stagecraft-go/stagecraft/internal/managedfields"
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/internal/patch"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // writer returns the manager and operation of this request. objects are the objects of the request.
@@ -49,10 +51,10 @@ func (r *request) ignored(objects []map[string]any) (paths [][]string) {
 
 // own writes managedFields after a write. Only an apply adds managedFields to an object that has
 // none. The changes of a Binding have no manager.
-func (r *request) own(before, next map[string]any) {
+func (r *request) own(before, next map[string]any) (err error) {
 	entries, _ := metadataOf(before)["managedFields"].([]any)
 	if len(entries) == 0 && r.entries == nil && r.given == nil || r.Subresource == "binding" {
-		return
+		return nil
 	}
 	switch {
 	case r.entries != nil:
@@ -60,49 +62,69 @@ func (r *request) own(before, next map[string]any) {
 	case managedfields.IsReset(r.given):
 		entries = nil
 	default:
-		entries = r.reassigned(before, next)
+		if entries, err = r.reassigned(before, next); err != nil {
+			return err
+		}
 	}
 	setEntries(metadataOf(next), entries)
+	return nil
 }
 
 // reassigned gives the changed fields to the manager of this request. An object with a field of a
 // wrong type has no managedFields.
-func (r *request) reassigned(before, next map[string]any) []any {
-	base := r.asRead(before)
+func (r *request) reassigned(before, next map[string]any) ([]any, error) {
+	base, err := r.asRead(before)
+	if err != nil {
+		return nil, err
+	}
 	if given, _ := r.given.([]any); len(given) > 0 && managedfields.Check(given) == nil {
 		base = withField(base, "metadata", withField(metadataOf(before), "managedFields", given))
 	}
 	if list, _ := metadataOf(base)["managedFields"].([]any); len(list) == 0 {
-		return nil
+		return nil, nil
 	}
-	entries, err := r.writer(before, next).Update(base, next)
-	if err != nil {
+	return r.entriesAfter(r.writer(before, next), base, next)
+}
+
+// entriesAfter returns the managedFields after an update; nil for an object with a field of a wrong
+// type. The error is that of unlocked, or that the object has too many members.
+func (r *request) entriesAfter(w managedfields.Writer, before, next map[string]any) (entries []any, err error) {
+	err = r.unlocked(func() error {
+		var updated error
+		var tooWide *managedfields.WidthError
+		if entries, updated = w.Update(before, next); errors.As(updated, &tooWide) {
+			return apierrors.NewRequestEntityTooLargeError(tooWide.Error())
+		}
 		return nil
-	}
-	return entries
+	})
+	return entries, err
 }
 
 func (r *request) applies() bool { return r.Verb == "apply" }
 
 // asRead returns a stored object as clients read it: a custom object has the defaults that were
 // defined later.
-func (r *request) asRead(obj map[string]any) map[string]any {
+func (r *request) asRead(obj map[string]any) (map[string]any, error) {
 	if r.kind.builtin || len(r.hooks) == 0 {
-		return obj
+		return obj, nil
 	}
 	read := maps.Clone(obj)
-	if err := r.fill(obj, read); err != nil {
-		return obj
+	switch err := r.fill(obj, read); {
+	case errors.Is(err, errStale):
+		return nil, err
+	case err != nil:
+		return obj, nil
 	}
-	return read
+	return read, nil
 }
 
 // ownNew gives all fields of a new object to the manager of this request.
-func (r *request) ownNew(root map[string]any) {
-	entries, err := r.writer(root).Update(nil, root)
-	if err == nil {
+func (r *request) ownNew(root map[string]any) error {
+	entries, err := r.entriesAfter(r.writer(root), nil, root)
+	if err == nil && entries != nil {
 		setEntries(metadataOf(root), entries)
 	}
+	return err
 }
 
 func setEntries(metadata map[string]any, entries []any) {

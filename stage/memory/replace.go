@@ -27,7 +27,9 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 	if err := r.fill(before, next); err != nil {
 		return nil, err
 	}
-	r.own(before, next)
+	if err := r.own(before, next); err != nil {
+		return nil, err
+	}
 	if err := r.admits(before, next); err != nil {
 		return nil, err
 	}
@@ -35,16 +37,18 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 		return nil, err
 	}
 	revertTimes(before, next)
+	r.view.putStatuses()
 	if patch.Equal(before["status"], next["status"]) && patch.Equal(before, next) { // the status is compared first, because in most writes only the status differs
 		return old.object(), nil
 	}
 	r.count(before, next)
+	r.warn(before, next)
 	switch {
 	case r.dryRun:
 	case finished(metadataOf(next)):
 		r.drop(old)
 	default:
-		r.put(old, next)
+		r.putWeighed(old, next, r.view.bytes)
 		return old.object(), nil
 	}
 	return &unstructured.Unstructured{Object: next}, nil

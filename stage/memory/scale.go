@@ -52,11 +52,10 @@ func (c *Cluster) Scale(ctx context.Context, gvk schema.GroupVersionKind, name t
 func (r *request) applyScale(old *record, s Scale) (*unstructured.Unstructured, error) {
 	before := old.object().Object
 	config := withFieldAt(map[string]any{"apiVersion": before["apiVersion"], "kind": before["kind"], "metadata": map[string]any{"name": r.Name.Name}}, s.Path, s.Replicas)
-	next, entries, err := r.writer(before).Apply(before, config, s.Force)
+	next, err := r.configured(before, config, s.Force)
 	if err != nil {
-		return nil, answer(err)
+		return nil, err
 	}
-	r.entries = &entries
 	return r.replace(old, withMetadata(next))
 }
 

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,7 +23,15 @@ type selection struct {
 	namespace string
 	labels    labels.Selector // nil selects everything
 	fields    []term
+	steps     int // the most comparisons of one object
 }
+
+// maxSteps is the largest number of comparisons that one list, or the start of one watch, does: the
+// terms and values of the selectors, times the objects.
+const maxSteps = 200_000_000
+
+// fewSteps is the number of comparisons of one object up to which they are done under the lock.
+const fewSteps = 64
 
 // term is one condition of a field selector.
 type term struct {
@@ -42,6 +51,10 @@ func newSelection(k *kind, namespace string, o metav1.ListOptions) (selection, e
 			return s, apierrors.NewBadRequest(fmt.Sprintf("unable to parse label selector %q: %v", o.LabelSelector, err))
 		}
 		s.labels = parsed
+		requirements, _ := parsed.Requirements()
+		for i := range requirements {
+			s.steps += 1 + requirements[i].Values().Len()
+		}
 	}
 	if o.FieldSelector == "" {
 		return s, nil
@@ -51,6 +64,7 @@ func newSelection(k *kind, namespace string, o metav1.ListOptions) (selection, e
 		return s, apierrors.NewBadRequest(fmt.Sprintf("unable to parse field selector %q: %v", o.FieldSelector, err))
 	}
 	s.fields, err = k.terms(parsed)
+	s.steps += len(s.fields)
 	return s, err
 }
 
@@ -78,13 +92,37 @@ func (k *kind) unknownField(name string) error {
 // aliases are the fields of selectors that have another path in the object.
 var aliases = map[string]string{"name": "metadata.name", "source": "source.component"}
 
-func (s selection) of(t *table) (found []*record) {
-	for _, r := range t.within(s.namespace) {
-		if s.matches(r.object()) {
-			found = append(found, r)
+// all returns the objects of a table in the namespace of the selection.
+func (s selection) all(t *table) []*unstructured.Unstructured {
+	records := t.within(s.namespace)
+	objs := make([]*unstructured.Unstructured, len(records))
+	for i, r := range records {
+		objs[i] = r.object()
+	}
+	return objs
+}
+
+// of returns the objects that match, in place. It needs no lock. It gives up when ctx ends.
+func (s selection) of(ctx context.Context, objs []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	if s.labels == nil && len(s.fields) == 0 {
+		return objs, nil
+	}
+	if s.steps > maxSteps/max(len(objs), 1) {
+		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the selectors have %d terms and values, for %d objects: the limit is %d comparisons", s.steps, len(objs), maxSteps))
+	}
+	found := objs[:0]
+	for i, obj := range objs {
+		if i%256 == 0 {
+			if err := given(ctx); err != nil {
+				return nil, err
+			}
+		}
+		if s.matches(obj) {
+			found = append(found, obj)
 		}
 	}
-	return found
+	clear(objs[len(found):])
+	return found, nil
 }
 
 func (s selection) matches(obj *unstructured.Unstructured) bool {

@@ -32,11 +32,11 @@ type store struct {
 	generated  tallies[string]                    // names generated, by prefix
 	expiries   expiries                           // of Events
 	pages      pages                              // lists that are read page by page
-	interner   interner                           // the parts that objects share
-	current    request                            // the present write
+	interner   *interner                          // the parts that objects share
+	idle       []*request                         // to be used again
+	history    int                                // known bytes of the events of all tables
 	stamp      any                                // the timestamp that was computed last, for the time stamped
 	stamped    time.Time
-	reviewed   Review  // the view of hooks on the current write
 	hooks      []Hooks // in the order in which they were added
 	tracks     bool    // objects have managedFields from their creation on
 }
@@ -79,6 +79,7 @@ type record struct {
 	slot slot
 	gone bool
 
+	bytes    int  // of the object; 0: not known
 	examined bool // the garbage collector is going to look at it
 }
 
@@ -167,7 +168,7 @@ func (t *table) within(namespace string) []*record {
 }
 
 // insert stores a new object. The caller must not change its root and metadata afterwards.
-func (s *store) insert(k *kind, key types.NamespacedName, obj map[string]any) *record {
+func (s *store) insert(k *kind, key types.NamespacedName, obj map[string]any, bytes int) *record {
 	r := &record{kind: k, key: key}
 	if k.table.records == nil {
 		k.table.records = map[types.NamespacedName]*record{}
@@ -177,13 +178,17 @@ func (s *store) insert(k *kind, key types.NamespacedName, obj map[string]any) *r
 	if key.Namespace != "" {
 		s.contents[key.Namespace]++
 	}
-	s.put(r, obj)
+	s.putWeighed(r, obj, bytes)
 	return r
 }
 
 // put stores the next version of an object. The caller must not change its root and metadata
 // afterwards.
-func (s *store) put(r *record, obj map[string]any) {
+func (s *store) put(r *record, obj map[string]any) { s.putWeighed(r, obj, r.bytes) }
+
+// putWeighed is put for an object whose size is known, or 0.
+func (s *store) putWeighed(r *record, obj map[string]any, bytes int) {
+	r.bytes = bytes
 	old, next := r.object(), &unstructured.Unstructured{Object: obj}
 	s.step(metadataOf(obj))
 	r.slot.set(next)
@@ -194,10 +199,9 @@ func (s *store) put(r *record, obj map[string]any) {
 	} else {
 		s.examineDeleted(r, old, obj)
 	}
-	r.kind.table.note(event{version: s.version, typ: typ, record: r, obj: next, old: old})
+	s.note(event{version: s.version, typ: typ, record: r, obj: next, old: old, bytes: bytes})
 	if r.kind.table.resource == definitions {
 		s.define(obj)
-		s.current.Warning = s.warnOfSchemas(old, obj)
 	}
 	if hasTTL(r.kind.table.resource) {
 		s.expiries.keep(r, s.now())
@@ -209,6 +213,33 @@ func (s *store) step(metadata map[string]any) {
 	s.version++
 	delete(metadata, "resourceVersion") // a map of eight grows when one of them is set: the metadata of most Pods
 	metadata["resourceVersion"] = strconv.FormatUint(s.version, 10)
+}
+
+// note adds an event to the log of its table. If the known bytes of all logs are too many, it
+// shortens the largest logs.
+func (s *store) note(e event) {
+	t := e.record.kind.table
+	before := t.log.bytes
+	t.note(e)
+	s.history += t.log.bytes - before
+	for s.history > maxHistory {
+		largest := &s.largest().log
+		before := largest.bytes
+		if largest.dropBytes(); largest.bytes == before {
+			return // a Feed needs them
+		}
+		s.history += largest.bytes - before
+	}
+}
+
+// largest returns the table with the most bytes of events.
+func (s *store) largest() (largest *table) {
+	for _, t := range s.tables {
+		if largest == nil || t.log.bytes > largest.log.bytes || t.log.bytes == largest.log.bytes && t.name < largest.name {
+			largest = t
+		}
+	}
+	return largest
 }
 
 // note adds an event to the log. If the resource has very many objects, note packs the objects of
@@ -249,7 +280,7 @@ func (s *store) drop(r *record) {
 	s.reindex(r, last)
 	final := &unstructured.Unstructured{Object: obj}
 	r.slot.set(final)
-	t.note(event{version: s.version, typ: watch.Deleted, record: r, obj: final, old: last})
+	s.note(event{version: s.version, typ: watch.Deleted, record: r, obj: final, old: last, bytes: r.bytes})
 	s.disown(final.GetUID())
 	if len(s.terminated) > 0 && t.resource == pods {
 		s.goOnEmptying(r.key.Namespace)

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
@@ -155,9 +154,12 @@ func checkUpdate(before, next map[string]any) (faults fieldErrors) {
 		immutable("deletionTimestamp", next["deletionTimestamp"] != nil)
 		return faults
 	}
-	old := finalizersOf(before)
+	old := map[string]bool{} // an object can have many
+	for _, f := range finalizersOf(before) {
+		old[f] = true
+	}
 	for _, f := range finalizersOf(next) {
-		if !slices.Contains(old, f) {
+		if !old[f] {
 			faults = append(faults, field.Forbidden(metadataPath.Child("finalizers"), fmt.Sprintf("no new finalizers can be added if the object is being deleted, found new finalizers %q", f)))
 		}
 	}

@@ -25,7 +25,11 @@ type event struct {
 	typ      watch.EventType
 	record   *record
 	obj, old *unstructured.Unstructured
+	bytes    int // of obj; 0: not known
 }
+
+// maxHistory is the limit of the known bytes of all events of a cluster.
+const maxHistory = 128 << 20
 
 // log has the last events of a table: at least keep events, and more for slow watchers. Writers
 // append and never wait for watchers.
@@ -37,11 +41,13 @@ type log struct {
 	version  uint64 // of the last dropped event
 	watchers []*watcher
 	end      atomic.Uint64 // head, for Feeds that read it without the lock
+	bytes    int           // of the events
 }
 
 // append adds an event, and returns the events that are dropped.
 func (l *log) append(e event) (forgotten []event) {
 	l.events = append(l.events, e)
+	l.bytes += e.bytes
 	if len(l.events) >= l.limit {
 		forgotten = l.trim()
 		l.limit = len(l.events) + l.keep
@@ -56,8 +62,6 @@ func (l *log) append(e event) (forgotten []event) {
 	return forgotten
 }
 
-func (l *log) join(w *watcher) { l.watchers = append(l.watchers, w) }
-
 func (l *log) head() uint64 { return l.first + uint64(len(l.events)) }
 
 func (l *log) trim() (forgotten []event) {
@@ -70,15 +74,37 @@ func (l *log) trim() (forgotten []event) {
 			floor = min(floor, max(w.next, l.first))
 		}
 	}
-	n := int(floor - l.first)
+	return l.drop(int(floor - l.first))
+}
+
+// drop drops the first n events.
+func (l *log) drop(n int) (forgotten []event) {
 	if n == 0 {
 		return nil
 	}
 	forgotten = l.events[:n]
+	for _, e := range forgotten {
+		l.bytes -= e.bytes
+	}
 	l.version = forgotten[n-1].version
 	l.events = slices.Clone(l.events[n:])
-	l.first = floor
+	l.first += uint64(n)
 	return forgotten
+}
+
+// dropBytes drops the older half of the bytes, except events that a Feed has not read.
+func (l *log) dropBytes() {
+	n, dropped := 0, 0
+	for n < len(l.events) && dropped < l.bytes/2 {
+		dropped += l.events[n].bytes
+		n++
+	}
+	for _, w := range l.watchers {
+		if w.unbounded {
+			n = min(n, int(max(w.next, l.first)-l.first))
+		}
+	}
+	l.drop(n)
 }
 
 // after returns the number of the first event after a version.
@@ -113,18 +139,8 @@ type watcher struct {
 // of ctx and o.TimeoutSeconds also end the watch. With o.AllowWatchBookmarks a BOOKMARK comes each
 // minute of the machine's clock. Writers never wait for a watch.
 func (c *Cluster) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
-	c.expireBeforeRead(gvk)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	k, err := c.kindOf(gvk)
-	if err != nil {
-		return nil, err
-	}
-	w := &watcher{handle: c, kind: k, bookmarks: o.AllowWatchBookmarks, out: make(chan watch.Event), wake: make(chan struct{}, 1)}
-	if w.selection, err = newSelection(k, namespace, o); err != nil {
-		return nil, err
-	}
-	if err := w.start(o); err != nil {
+	w := &watcher{handle: c, bookmarks: o.AllowWatchBookmarks, out: make(chan watch.Event), wake: make(chan struct{}, 1)}
+	if err := w.start(ctx, gvk, namespace, o); err != nil {
 		return nil, err
 	}
 	if o.TimeoutSeconds != nil {
@@ -132,47 +148,73 @@ func (c *Cluster) Watch(ctx context.Context, gvk schema.GroupVersionKind, namesp
 	} else {
 		w.ctx, w.cancel = context.WithCancel(ctx)
 	}
-	k.table.log.join(w)
 	go w.run()
 	return w, nil
 }
 
-// start finds the first event to report, and the existing objects if the watch begins with them.
-func (w *watcher) start(o metav1.ListOptions) error {
-	l := &w.kind.table.log
+// start joins the log of a kind. It selects the existing objects, if the watch begins with them,
+// without the lock.
+func (w *watcher) start(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (err error) {
 	version, err := parseVersion(o.ResourceVersion)
+	if err != nil {
+		return answer(err)
+	}
+	c := w.handle
+	c.mu.RLock()
+	w.kind, err = c.kindOf(gvk)
+	c.mu.RUnlock()
 	if err != nil {
 		return err
 	}
+	if w.selection, err = newSelection(w.kind, namespace, o); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	present, mark, err := w.join(version, o)
+	c.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if present, err = w.selection.of(ctx, present); err != nil {
+		w.leaveLog()
+		return err
+	}
+	for _, obj := range present {
+		w.initial = append(w.initial, watch.Event{Type: watch.Added, Object: obj})
+	}
+	if mark != nil {
+		w.initial = append(w.initial, watch.Event{Type: watch.Bookmark, Object: mark})
+	}
+	return nil
+}
+
+// join finds the first event to report. It returns the existing objects if the watch begins with
+// them, and the bookmark after them if the client wants it.
+func (w *watcher) join(version uint64, o metav1.ListOptions) (existing []*unstructured.Unstructured, mark *unstructured.Unstructured, err error) {
+	l := &w.kind.table.log
 	present := version == 0
 	if o.SendInitialEvents != nil {
 		present = *o.SendInitialEvents
 	}
 	switch {
 	case version > w.handle.version:
-		return tooLarge(version, w.handle.version)
+		return nil, nil, tooLarge(version, w.handle.version)
 	case present:
 		w.next = l.head()
-		w.present(o.SendInitialEvents != nil)
+		existing = w.selection.all(w.kind.table)
+		if o.SendInitialEvents != nil {
+			mark = w.bookmark()
+			mark.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+		}
 	case version == 0:
 		w.next = l.head()
 	case version < l.version:
-		w.initial = []watch.Event{expired(version)}
+		w.initial = []watch.Event{expired(fmt.Sprintf("too old resource version: %d (%d)", version, l.version))}
 	default:
 		w.next = l.after(version)
 	}
-	return nil
-}
-
-func (w *watcher) present(mark bool) {
-	for _, r := range w.selection.of(w.kind.table) {
-		w.initial = append(w.initial, watch.Event{Type: watch.Added, Object: r.object()})
-	}
-	if mark {
-		bookmark := w.bookmark()
-		bookmark.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
-		w.initial = append(w.initial, watch.Event{Type: watch.Bookmark, Object: bookmark})
-	}
+	l.watchers = append(l.watchers, w)
+	return existing, mark, nil
 }
 
 // bookmark returns an object that has only the present version.
@@ -196,25 +238,14 @@ func (w *watcher) progress() []watch.Event {
 // bookmarkPeriod is the same as kube-apiserver's.
 const bookmarkPeriod = time.Minute
 
-func parseVersion(s string) (uint64, error) {
-	if s == "" {
-		return 0, nil
-	}
-	v, err := strconv.ParseUint(s, 10, 64)
-	if err != nil {
-		return 0, apierrors.NewBadRequest(fmt.Sprintf("resourceVersion: Invalid value: %q: must be a number", s))
-	}
-	return v, nil
-}
-
 func tooLarge(version, current uint64) error {
 	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", version, current), 1)
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
 	return err
 }
 
-func expired(version uint64) watch.Event {
-	status := apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d", version)).Status()
+func expired(message string) watch.Event {
+	status := apierrors.NewResourceExpired(message).Status()
 	return watch.Event{Type: watch.Error, Object: &status}
 }
 
@@ -240,7 +271,7 @@ func (w *watcher) run() {
 	for {
 		batch, ok := w.read(nil)
 		if !ok {
-			w.send([]watch.Event{expired(0)})
+			w.send([]watch.Event{expired("too many events have come since the last one that was read")})
 			return
 		}
 		if !w.send(batch) {
@@ -263,6 +294,10 @@ func (w *watcher) run() {
 
 func (w *watcher) leave() {
 	w.cancel()
+	w.leaveLog()
+}
+
+func (w *watcher) leaveLog() {
 	w.handle.mu.Lock()
 	defer w.handle.mu.Unlock()
 	l := &w.kind.table.log
@@ -271,6 +306,9 @@ func (w *watcher) leave() {
 
 // read appends the next events that match to an empty batch. It returns false if events were lost.
 func (w *watcher) read(batch []watch.Event) ([]watch.Event, bool) {
+	if w.selection.steps > fewSteps {
+		return w.readSlowly(batch)
+	}
 	w.handle.mu.RLock()
 	defer w.handle.mu.RUnlock()
 	l := &w.kind.table.log
@@ -284,6 +322,35 @@ func (w *watcher) read(batch []watch.Event) ([]watch.Event, bool) {
 		w.next++
 	}
 	return batch, true
+}
+
+// readSlowly is read for large selectors: it matches without the lock.
+func (w *watcher) readSlowly(batch []watch.Event) ([]watch.Event, bool) {
+	for len(batch) == 0 {
+		events, ok := w.copyNext()
+		if !ok || len(events) == 0 {
+			return batch, ok
+		}
+		for _, e := range events {
+			if e, ok := w.selection.event(e); ok {
+				batch = append(batch, e)
+			}
+		}
+	}
+	return batch, true
+}
+
+// copyNext returns the next events, at most 256. It returns false if events were lost.
+func (w *watcher) copyNext() ([]event, bool) {
+	w.handle.mu.RLock()
+	defer w.handle.mu.RUnlock()
+	l := &w.kind.table.log
+	if w.next < l.first {
+		return nil, false
+	}
+	from := w.next
+	w.next = min(l.head(), from+256)
+	return slices.Clone(l.events[from-l.first : w.next-l.first]), true
 }
 
 // send sends events to the channel. It returns false if the watch was stopped, or has ended with an

@@ -25,9 +25,13 @@ type request struct {
 	entries *[]any // the managedFields to store, after an apply
 	given   any    // the managedFields that the client sent
 	dryRun  bool
+	found   *record // the record and the object that the request decides about; nil without one
+	seen    *unstructured.Unstructured
+	view    Review  // the view of hooks on this write
 	decided *Review // the write with the changes of the remote calls
 	settled bool    // ... and the confirming calls have accepted it
 	ctx     context.Context
+	tries   int
 
 	special    bool // of a special method for a subresource
 	statusOnly bool // the root of the next version is not shared, and only its status differs
@@ -39,9 +43,7 @@ func (c *Cluster) write(r request, f func(*request) (*unstructured.Unstructured,
 	if r.manager == "" {
 		r.manager = cmp.Or(c.user, "unknown")
 	}
-	c.mu.Lock()
-	r, obj, err := c.attempt(r, f)
-	c.mu.Unlock()
+	obj, err := c.carryOut(&r, f)
 	if c.options.Trace != nil {
 		r.Err = err
 		c.options.Trace(r.Request)
@@ -52,11 +54,23 @@ func (c *Cluster) write(r request, f func(*request) (*unstructured.Unstructured,
 	return c.result(r.kind, obj), nil
 }
 
+// carryOut does a write under the lock, and gives r its outcome.
+func (c *Cluster) carryOut(r *request, f func(*request) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	current := c.begin(*r)
+	obj, err := c.attempt(current, f)
+	r.Request, r.kind = current.Request, current.kind
+	c.end(current)
+	return obj, err
+}
+
 func (r *request) do(f func(*request) (*unstructured.Unstructured, error)) (obj *unstructured.Unstructured, err error) {
 	if r.kind, err = r.kindOf(r.Request.Kind); err != nil {
 		return nil, err
 	}
 	r.Name = r.kind.key(r.Name)
+	r.look()
 	switch {
 	case r.Subresource == "", r.Subresource == "status" && r.kind.Status, r.special:
 		return f(r)
@@ -67,8 +81,8 @@ func (r *request) do(f func(*request) (*unstructured.Unstructured, error)) (obj 
 
 // stored returns the object that the request is for.
 func (r *request) stored() (*record, error) {
-	if found := r.kind.table.records[r.Name]; found != nil {
-		return found, nil
+	if r.found != nil {
+		return r.found, nil
 	}
 	return nil, apierrors.NewNotFound(r.resource(), r.Name.Name)
 }
@@ -135,7 +149,10 @@ func newRequest(verb string, obj *unstructured.Unstructured, subresources []stri
 // built-in kinds, without nulls, which Go types do not have. The root and the metadata of the
 // result are not shared.
 func (r *request) admit(obj map[string]any) (map[string]any, error) {
-	root := r.interner.intern(obj, !r.kind.builtin)
+	root, err := r.interned(obj)
+	if err != nil {
+		return nil, err
+	}
 	return root, r.settleForm(root)
 }
 
@@ -191,7 +208,7 @@ func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Un
 	if err := r.place(metadata); err != nil {
 		return nil, err
 	}
-	if r.kind.table.records[r.Name] != nil {
+	if r.look(); r.found != nil { // place can generate a name
 		return nil, r.taken(root)
 	}
 	if !withStatus {
@@ -202,13 +219,17 @@ func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Un
 		return nil, err
 	}
 	if r.tracks && r.entries == nil {
-		r.ownNew(root)
+		if err := r.ownNew(root); err != nil {
+			return nil, err
+		}
 	}
 	if err := r.admits(nil, root); err != nil {
 		return nil, err
 	}
 	if r.resource() == definitions {
-		r.establish(root)
+		if err := r.establish(root); err != nil {
+			return nil, err
+		}
 	}
 	if err := r.review(nil, root); err != nil {
 		return nil, err
@@ -216,7 +237,9 @@ func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Un
 	if r.dryRun {
 		return &unstructured.Unstructured{Object: root}, nil
 	}
-	return r.insert(r.kind, r.Name, root).object(), nil
+	r.view.putStatuses()
+	r.warn(nil, root)
+	return r.insert(r.kind, r.Name, root, r.view.bytes).object(), nil
 }
 
 // taken returns the error for an object whose name is taken. An invalid object gets the error of

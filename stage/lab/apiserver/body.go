@@ -3,6 +3,7 @@ package apiserver
 import (
 	"cmp"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"mime"
@@ -17,6 +18,8 @@ import (
 	k8sjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
+
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
 // maxBody is how long the body of a request may be, as in kube-apiserver.
@@ -31,7 +34,20 @@ func readBody(r *http.Request) ([]byte, error) {
 	case len(data) > maxBody:
 		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", maxBody))
 	}
-	return data, nil
+	if err := take(r.Context(), len(data)); err != nil {
+		return nil, err
+	}
+	if strings.Contains(r.Header.Get("Content-Type"), "yaml") {
+		err = checkAliases(data)
+	}
+	return data, err
+}
+
+func checkAliases(data []byte) error {
+	if err := memory.CheckAliases(data); err != nil {
+		return badRequest("error decoding YAML: %v", err)
+	}
+	return nil
 }
 
 // strictness is the parameter fieldValidation.
@@ -204,9 +220,16 @@ func decodeOptions(r *http.Request, version schema.GroupVersion, into *metav1.De
 	if err != nil || len(data) == 0 {
 		return err
 	}
+	if err := checkAliases(data); err != nil { // it is read as YAML, whatever its type
+		return err
+	}
+	read := yaml.Unmarshal
+	if json.Valid(data) {
+		read = func(data []byte, into any, _ ...yaml.JSONOpt) error { return json.Unmarshal(data, into) }
+	}
 	var given metav1.TypeMeta
-	if yaml.Unmarshal(data, &given) == nil && given.GroupVersionKind() == version.WithKind("DeleteOptions") {
-		if err := yaml.Unmarshal(data, into); err != nil {
+	if read(data, &given) == nil && given.GroupVersionKind() == version.WithKind("DeleteOptions") {
+		if err := read(data, into); err != nil {
 			return badRequest("%v", err)
 		}
 		return nil

@@ -87,6 +87,9 @@ func typed(u runtime.Unstructured, kind string) (runtime.Object, error) {
 // marshalList returns a list in a form.
 func (c *call) marshalList(list *unstructured.UnstructuredList) ([]byte, error) {
 	for i := range list.Items {
+		if err := c.ctx.Err(); err != nil {
+			return nil, err // the client has left
+		}
 		u, err := c.read(&list.Items[i])
 		if err != nil {
 			return nil, err
@@ -116,7 +119,7 @@ func (c *call) marshalList(list *unstructured.UnstructuredList) ([]byte, error) 
 		}
 		return f.marshalTyped(obj)
 	}
-	if c.of.hasGoType() {
+	if c.of.hasGoType() { // YAML: see streamList for JSON
 		withoutKinds(list.Items)
 	}
 	return f.marshalValue(list.UnstructuredContent())

@@ -200,3 +200,29 @@ func ExampleOptions_webhooks() {
 	fmt.Println(err)
 	// Output: admission webhook "mondays.example.com" denied the request: not on Mondays
 }
+
+// Webhooks with a URL outside loopback are called only if the option allows their host.
+func ExampleOptions_webhookHosts() {
+	t, ctx := &example{}, context.Background()
+	defer t.end()
+	url, none := "https://192.0.2.1:9443/admit", admissionregistrationv1.SideEffectClassNone
+	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "elsewhere"},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: "elsewhere.example.com", AdmissionReviewVersions: []string{"v1"}, SideEffects: &none,
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: &url},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
+			}},
+		}},
+	}
+	options := apiserver.Options{WebhookHosts: func(host string) bool { return host == "webhooks.example.com:443" }}
+	client := kubernetes.NewForConfigOrDie(apiserver.Start(t, memory.New(memory.Options{}), options))
+	if _, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(ctx, configuration, metav1.CreateOptions{}); err != nil {
+		panic(err)
+	}
+	_, err := client.CoreV1().ConfigMaps("default").Create(ctx, configMap("a"), metav1.CreateOptions{})
+	fmt.Println(strings.Contains(err.Error(), "webhooks on 192.0.2.1:9443 are forbidden: only loopback is called; allow the host by Options.WebhookHosts of package apiserver"))
+	// Output: true
+}

@@ -55,7 +55,7 @@ func Listen(c *memory.Cluster, o ListenOptions) (*Listener, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("apiserver: %w", err), socket.Close())
 	}
-	o.ca = string(ca)
+	o.ca, o.maxTime = string(ca), maxTime
 	handler, err := New(c, o.Options)
 	if err != nil {
 		return nil, errors.Join(err, socket.Close())
@@ -63,12 +63,21 @@ func Listen(c *memory.Cluster, o ListenOptions) (*Listener, error) {
 	secret := make([]byte, 16)
 	_, _ = rand.Read(secret) // it never fails
 	l := &Listener{url: "https://" + socket.Addr().String(), token: hex.EncodeToString(secret), ca: ca, done: make(chan error, 1)}
-	l.server = &http.Server{
-		Handler: l.authenticated(handler), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 1 << 20,
-		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}},
-	}
+	l.server = newServer(l.authenticated(handler))
+	l.server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	go func() { l.done <- l.server.ServeTLS(socket, "", "") }()
 	return l, nil
+}
+
+// newServer returns a server that does not wait for clients without end.
+func newServer(handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler: handler, MaxHeaderBytes: 1 << 20,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       maxTime, // of the whole request; a watch ends it once it has begun
+		WriteTimeout:      2 * maxTime,
+		IdleTimeout:       3 * time.Minute, // as in kube-apiserver
+	}
 }
 
 // authenticated refuses requests without the token.

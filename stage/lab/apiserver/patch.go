@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 
@@ -8,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/types"
+	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 )
 
@@ -80,6 +82,9 @@ func (c *call) patchBody() (o metav1.PatchOptions, kind types.PatchType, data []
 
 // checkYAML checks that what is applied is YAML and has each field once.
 func (c *call) checkYAML(data []byte, validation string) error {
+	if isPlainJSON(data) {
+		return nil
+	}
 	if err := yaml.Unmarshal(data, &metav1.PartialObjectMetadata{}); err != nil {
 		return badRequest("error decoding YAML: %v", err)
 	}
@@ -90,6 +95,21 @@ func (c *call) checkYAML(data []byte, validation string) error {
 		warn(c.w, err.Error())
 	}
 	return nil
+}
+
+// isPlainJSON reports whether a text is an object in JSON that has each member once. Such a text is
+// also YAML, whose parser takes twenty times as long.
+func isPlainJSON(data []byte) bool {
+	if len(data) == 0 || data[0] != '{' {
+		return false
+	}
+	var obj metav1.PartialObjectMetadata
+	if json.Unmarshal(data, &obj) != nil {
+		return false
+	}
+	var fields map[string]any
+	faults, err := kjson.UnmarshalStrict(data, &fields)
+	return err == nil && len(faults) == 0
 }
 
 // patchTypes are the types of patches that a kind can take.

@@ -26,7 +26,7 @@ func (c *call) checkFields(kind types.PatchType, data []byte, validation string)
 		return c.checkSteps(data, validation)
 	}
 	text := data
-	if kind == types.ApplyYAMLPatchType {
+	if kind == types.ApplyYAMLPatchType && !json.Valid(data) {
 		var err error
 		if text, err = yaml.YAMLToJSON(data); err != nil {
 			return data, nil // the cluster refuses it

@@ -46,7 +46,13 @@ type Options struct {
 	// Services cannot be reached.
 	Webhooks func(host string) http.Handler
 
-	ca string // the certificate in that ConfigMap, PEM
+	// WebhookHosts reports whether webhooks with a URL on a host, such as "example.com:443", may be
+	// called over the network. Default: only 127.0.0.1, ::1 and localhost, and their connections end
+	// on loopback, redirected ones too. It is called for each request, by any goroutine.
+	WebhookHosts func(host string) bool
+
+	ca      string        // the certificate in that ConfigMap, PEM
+	maxTime time.Duration // of a request that is no watch; 0: no limit
 }
 
 // A Request describes a request that has been answered.
@@ -71,6 +77,8 @@ type Server struct {
 	bare    bool
 	ca      string
 	handler http.Handler
+	large   chan struct{} // requests with large bodies
+	maxTime time.Duration
 }
 
 // New returns a server for a cluster, which from now on fills in what objects leave open, refuses what is
@@ -79,7 +87,7 @@ type Server struct {
 // It creates the namespaces that every cluster has, and what
 // kube-controller-manager creates in each, where these are missing.
 func New(c *memory.Cluster, o Options) (*Server, error) {
-	s := &Server{cluster: c, schemas: definitions.New(), log: o.Log, bare: o.Bare, ca: o.ca}
+	s := &Server{cluster: c, schemas: definitions.New(), log: o.Log, bare: o.Bare, ca: o.ca, large: make(chan struct{}, mostLarge), maxTime: o.maxTime}
 	c.TrackFields()
 	c.Extend(defaults.Hooks())
 	if o.ServiceAccounts {
@@ -88,10 +96,11 @@ func New(c *memory.Cluster, o Options) (*Server, error) {
 	c.Extend(validity.Hooks())
 	c.Extend(s.schemas.Hooks())
 	c.Extend(validation.Hooks())
+	c.Extend(sizes())
 	compiler, objects := rules.NewCompiler(), attributes.Objects(c, s.fill)
 	decide := policies.New(c, compiler, objects, s.typesOf)
 	c.Extend(decide.Hooks())
-	c.Extend(webhooks.New(webhooks.Options{Compiler: compiler, Objects: objects, Handlers: o.Webhooks, Before: decide.Mutate}).Hooks())
+	c.Extend(webhooks.New(webhooks.Options{Compiler: compiler, Objects: objects, Handlers: webhooks.Handlers{On: o.Webhooks, May: o.WebhookHosts}, Before: decide.Mutate}).Hooks())
 	if err := s.kinds.start(c); err != nil {
 		return nil, err
 	}
@@ -135,6 +144,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	}()
 	w.Header().Set("Audit-Id", auditID(r))
 	w.Header().Set("Cache-Control", "no-cache, private")
+	r, budget := s.begin(r)
+	defer budget.end()
 	route(r.URL.Path).serve(s, w, r)
 }
 

@@ -171,6 +171,9 @@ func (f form) contentType(stream string) string {
 }
 
 func (c *call) get() error {
+	if err := c.cluster.CheckVersion(c.query.Get("resourceVersion")); err != nil {
+		return err
+	}
 	u, err := c.cluster.Get(c.ctx, c.of.storage, c.key())
 	if err != nil {
 		return err
@@ -201,6 +204,13 @@ func (c *call) list() error {
 	list, err := c.cluster.List(c.ctx, c.of.storage, c.namespace, o)
 	if err != nil {
 		return err
+	}
+	return c.writeList(list)
+}
+
+func (c *call) writeList(list *unstructured.UnstructuredList) error {
+	if c.form.streams() {
+		return c.streamList(list)
 	}
 	data, err := c.marshalList(list)
 	if err != nil {
@@ -406,10 +416,5 @@ func (c *call) deleteCollection() error {
 			return err
 		}
 	}
-	data, err := c.marshalList(found)
-	if err != nil {
-		return err
-	}
-	writeBytes(c.w, http.StatusOK, c.form.contentType(""), data)
-	return nil
+	return c.writeList(found)
 }

@@ -1,10 +1,17 @@
 package apiserver
 
-import "net/http"
+import (
+	"net/http"
+	"time"
+)
 
 // watchSeconds is how long a watch lasts for which the client sets no time. kube-apiserver draws it
 // between this and twice as much.
 const watchSeconds = 1800
+
+// maxWrite is how long the write of an event may take: a client that does not read is told to go, so
+// that its events are not kept.
+const maxWrite = 2 * time.Minute
 
 // watch answers with events until the client leaves or the time is up.
 func (c *call) watch() error {
@@ -24,13 +31,17 @@ func (c *call) watch() error {
 	if c.form.mediaType == jsonType {
 		c.w.Header().Set("Content-Type", jsonType)
 	}
-	c.w.WriteHeader(http.StatusOK)
 	stream := http.NewResponseController(c.w)
+	_ = stream.SetReadDeadline(time.Time{}) // it has been read; the client may be silent as long as it likes
+	extend := func() { _ = stream.SetWriteDeadline(time.Now().Add(maxWrite)) }
+	extend()
+	c.w.WriteHeader(http.StatusOK)
 	if err := stream.Flush(); err != nil {
 		return nil // the client has gone
 	}
 	isFirst := true
 	for e := range events.ResultChan() {
+		extend()
 		data, err := c.marshalEvent(e, isFirst)
 		if err != nil {
 			return nil // the answer has begun: all that can be done is to end it

@@ -26,11 +26,12 @@ type write struct {
 	*version
 	now, before map[string]any           // before: nil if it is new
 	correlated  *common.CorrelatedObject // values that have not changed are not validated again
+	ctx         context.Context
 }
 
 // check returns what is wrong with the object of a write, in the order of kube-apiserver.
 func (v *version) check(r *memory.Review) field.ErrorList {
-	w := &write{version: v, now: r.New.Object}
+	w := &write{version: v, now: r.New.Object, ctx: r.Context()}
 	if r.Old == nil {
 		return w.withRules(w.checkNew(r.New))
 	}
@@ -82,7 +83,7 @@ func (w *write) checkEmbedded() field.ErrorList {
 	case func(*field.Path, any, *structural.Structural, bool) field.ErrorList:
 		return validate(nil, w.now, w.schema, false)
 	case func(context.Context, *field.Path, any, *structural.Structural, bool) field.ErrorList:
-		return validate(context.Background(), nil, w.now, w.schema, false)
+		return validate(w.ctx, nil, w.now, w.schema, false)
 	}
 	return field.ErrorList{field.InternalError(nil, fmt.Errorf("objectmeta.Validate is a %T", objectmeta.Validate))}
 }
@@ -104,7 +105,7 @@ func (w *write) withRules(faults field.ErrorList) field.ErrorList {
 	if w.before != nil {
 		before, options = w.before, []cel.Option{cel.WithRatcheting(w.correlated)}
 	}
-	found, _ := w.rules.Validate(context.Background(), nil, w.schema, w.now, before, celconfig.RuntimeCELCostBudget, options...)
+	found, _ := w.rules.Validate(w.ctx, nil, w.schema, w.now, before, celconfig.RuntimeCELCostBudget, options...)
 	return append(faults, found...)
 }
 

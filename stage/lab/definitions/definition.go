@@ -76,10 +76,19 @@ func checkDefinition(v *memory.Review) error {
 	if err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
+	if faults := Affordable(crd); len(faults) > 0 {
+		return apierrors.NewInvalid(v.Kind.GroupKind(), v.Name.Name, faults)
+	}
 	if faults := append(schemaFaults(crd), conversionFaults(crd)...); len(faults) > 0 {
 		return apierrors.NewInvalid(v.Kind.GroupKind(), v.Name.Name, faults)
 	}
 	return nil
+}
+
+// Affordable returns a fault if the patterns of a definition, all together, have more than 50,000
+// states. Hooks call it before anything compiles the patterns.
+func Affordable(crd *apiextensions.CustomResourceDefinition) field.ErrorList {
+	return patternFaults(crd)
 }
 
 // schemaFaults returns an error for each version whose schema is missing or is not structural.

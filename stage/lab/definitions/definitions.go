@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/definitions/internal/form"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
@@ -52,6 +53,9 @@ func (x *Index) fill(v *memory.Review) error {
 		}
 	}
 	s.prune(v.New.Object)
+	if faults := s.weights.affords(v.New.Object, (*budget).fill); len(faults) > 0 {
+		return apierrors.NewInvalid(v.Kind.GroupKind(), v.Name.Name, faults)
+	}
 	s.fill(v.New.Object)
 	return nil
 }
@@ -65,10 +69,25 @@ func (x *Index) validate(v *memory.Review) error {
 	if s == nil || err != nil {
 		return err
 	}
-	if faults := s.check(v); len(faults) > 0 {
-		return apierrors.NewInvalid(v.Kind.GroupKind(), v.Name.Name, faults)
+	faults := s.affords(v.New.Object)
+	if len(faults) == 0 {
+		faults = s.check(v)
+	}
+	if len(faults) > 0 {
+		return apierrors.NewInvalid(v.Kind.GroupKind(), v.Name.Name, shortened(faults))
 	}
 	return nil
+}
+
+// affords returns a fault if the validation of an object would take too long.
+func (v *version) affords(obj map[string]any) field.ErrorList {
+	if faults := v.weights.affords(obj, (*budget).validate); len(faults) > 0 {
+		return faults
+	}
+	if faults := v.patterns.affords(obj); len(faults) > 0 {
+		return faults
+	}
+	return v.tooMany(obj)
 }
 
 // reviewed returns the schema for the object of a write; nil if its kind has no definition.
@@ -151,6 +170,7 @@ func storageVersion(crd *unstructured.Unstructured) string {
 
 // A definition has the schemas of a CustomResourceDefinition.
 type definition struct {
+	mu       sync.Mutex // held while a schema is compiled, so that other kinds do not wait
 	spec     map[string]any
 	internal *apiextensions.CustomResourceDefinition
 	versions map[string]*version
@@ -158,19 +178,12 @@ type definition struct {
 
 // schema returns the compiled schema of a version.
 func (x *Index) schema(crd *unstructured.Unstructured, name string) (*version, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	spec, _ := crd.Object["spec"].(map[string]any)
-	d := x.definitions[crd.GetName()]
-	if d == nil || !reflect.DeepEqual(d.spec, spec) { // the same map is equal at once
-		internal, err := form.Of(crd.Object)
-		if err != nil {
-			return nil, notValid(crd, err)
-		}
-		d = &definition{internal: internal, versions: map[string]*version{}}
-		x.definitions[crd.GetName()] = d
+	d := x.definition(crd)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.use(crd); err != nil {
+		return nil, notValid(crd, err)
 	}
-	d.spec = spec
 	if d.versions[name] == nil {
 		v, err := compile(d.internal, name)
 		if err != nil {
@@ -179,6 +192,36 @@ func (x *Index) schema(crd *unstructured.Unstructured, name string) (*version, e
 		d.versions[name] = v
 	}
 	return d.versions[name], nil
+}
+
+// mostDefinitions is of how many names the schemas are kept.
+const mostDefinitions = 10_000
+
+func (x *Index) definition(crd *unstructured.Unstructured) *definition {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	d := x.definitions[crd.GetName()]
+	if d == nil {
+		if len(x.definitions) >= mostDefinitions {
+			clear(x.definitions)
+		}
+		d = &definition{}
+		x.definitions[crd.GetName()] = d
+	}
+	return d
+}
+
+// use forgets the schemas of another spec.
+func (d *definition) use(crd *unstructured.Unstructured) (err error) {
+	spec, _ := crd.Object["spec"].(map[string]any)
+	if d.internal == nil || !reflect.DeepEqual(d.spec, spec) { // the same map is equal at once
+		if d.internal, err = form.Of(crd.Object); err != nil {
+			return err
+		}
+		d.versions = map[string]*version{}
+	}
+	d.spec = spec
+	return nil
 }
 
 // notValid answers a request for a kind whose definition was stored before definitions were

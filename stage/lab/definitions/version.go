@@ -11,6 +11,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
 // A version is the compiled schema of a version of a custom kind. It is immutable.
@@ -21,6 +22,9 @@ type version struct {
 	rules      *cel.Validator             // nil: the schema has no rules
 	scale      *apiextensions.CustomResourceSubresourceScale
 	namespaced bool
+	openapi    *spec.Schema
+	weights    *weights
+	patterns   rulePatterns
 }
 
 // compile compiles the schema of a version.
@@ -41,7 +45,7 @@ func compile(crd *apiextensions.CustomResourceDefinition, name string) (*version
 	if v.schema, err = structural.NewStructural(root); err != nil {
 		return nil, err
 	}
-	if v.validator, _, err = validation.NewSchemaValidator(root); err != nil {
+	if v.validator, v.openapi, err = validation.NewSchemaValidator(root); err != nil {
 		return nil, err
 	}
 	if status, is := root.Properties["status"]; is {
@@ -49,6 +53,8 @@ func compile(crd *apiextensions.CustomResourceDefinition, name string) (*version
 			return nil, err
 		}
 	}
+	v.weights = weightsOf(v.schema)
+	v.patterns.add(v.schema)
 	v.rules = cel.NewValidator(v.schema, true, celconfig.PerCallLimit)
 	return v, nil
 }

@@ -1,12 +1,33 @@
 package labtest
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
 // mostErrors is how many different errors a message has.
 const mostErrors = 20
+
+// mostKept is how many errors a lab keeps. A lab that runs for long can have any number of them.
+const mostKept = 10_000
+
+// keepError keeps an error for messages, and forgets the oldest ones if there are too many.
+func (l *Lab) keepError(err error) {
+	if l.livelock == nil && (errors.Is(err, stage.ErrLivelock) || errors.Is(err, reconcile.ErrLivelock)) {
+		l.livelock = err
+	}
+	if len(l.errors) == mostKept {
+		const forgotten = mostKept / 2
+		l.errors = slices.Clone(l.errors[forgotten:])
+		l.reported = max(0, l.reported-forgotten)
+	}
+	l.errors = append(l.errors, err)
+}
 
 // logErrors logs the errors of Stages and controllers since it was called last, each once.
 func (l *Lab) logErrors() {

@@ -50,12 +50,6 @@ type objectSlot struct {
 	reference
 }
 
-// A failureStreak is the number of objects of one owner that failed at the same time.
-type failureStreak struct {
-	at     time.Time
-	length int
-}
-
 // maxFailuresAtOnce is how many objects may fail, for each wanted replica, without time passing.
 const maxFailuresAtOnce = 100
 
@@ -85,6 +79,9 @@ func (l *Lab) expectFailures() error {
 // decideFailure decides, once, whether a failure happens to an object.
 func (l *Lab) decideFailure(i int, f Failure, e watch.Event) error {
 	obj, ok := e.Object.(*unstructured.Unstructured)
+	if ok && e.Type == watch.Deleted {
+		l.forget(obj, i)
+	}
 	if !ok || e.Type == watch.Deleted || !f.applies(obj) || l.decided[failureKey(obj, i)] {
 		return nil
 	}
@@ -101,6 +98,15 @@ func (l *Lab) decideFailure(i int, f Failure, e watch.Event) error {
 		return nil
 	}
 	return l.fail(i, f, obj)
+}
+
+// forget drops what was decided about an object that is gone. The number of objects in its slot is
+// still needed if another object can have the same name.
+func (l *Lab) forget(obj *unstructured.Unstructured, failure int) {
+	delete(l.decided, failureKey(obj, failure))
+	if obj.GetGenerateName() != "" {
+		delete(l.occupants, objectSlot{failure, referenceOf(obj)})
+	}
 }
 
 // fail begins a failure, and ends it when its time is over.
@@ -173,13 +179,12 @@ func (l *Lab) endlessFailure(failure int, obj *unstructured.Unstructured) error 
 
 // streak counts one more failure of an owner at this time, and returns how many there are.
 func (l *Lab) streak(owner types.UID) int {
-	s := l.streaks[owner]
-	if !s.at.Equal(l.Now()) {
-		s = failureStreak{at: l.Now()}
+	if now := l.Now(); !l.streakAt.Equal(now) {
+		clear(l.streaks)
+		l.streakAt = now
 	}
-	s.length++
-	l.streaks[owner] = s
-	return s.length
+	l.streaks[owner]++
+	return l.streaks[owner]
 }
 
 // applies reports whether the lab can decide now if the object fails.

@@ -1,50 +1,58 @@
-package labtest_test
+package labtest
 
 import (
+	"errors"
 	"fmt"
-	"runtime"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/dev/race"
-	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
+	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
+	"github.com/stagecraft-go/stagecraft/stage"
 )
 
-const hundredPods = `
-apiVersion: batch/v1
-kind: Job
-metadata: {name: job-%d}
-spec: {parallelism: 100, completions: 100, ttlSecondsAfterFinished: 60, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, command: [sleep, "5"]}]}}}
-`
-
-// A lab remembers almost nothing about Pods that have come and gone. Only the events at which
-// watches can still begin grow, up to 20,000 of each kind.
-func TestALabForgetsPods(t *testing.T) {
-	if race.On {
-		t.Skip("it measures memory")
-	}
-	lab := labtest.New(t, labtest.Options{})
-	run := func(from, to int) {
-		for i := from; i < to; i++ {
-			lab.Apply(fmt.Sprintf(hundredPods, i))
-			lab.Advance(10 * time.Minute)
+// TestALabDoesNotGrowWithTime checks that what a lab remembers of objects goes with them: a
+// Deployment is rolled out again and again, with failures.
+func TestALabDoesNotGrowWithTime(t *testing.T) {
+	lab := New(t, Options{Failures: []Failure{{State: kstatustest.CrashLoopBackOff, Rate: 0.3, For: time.Minute}}})
+	lab.Apply(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: default}
+spec:
+  replicas: 5
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: web:0}]}
+`)
+	sizes := func() int { return len(lab.decided) + len(lab.occupants) + len(lab.streaks) }
+	var first int
+	for i := range 30 {
+		patch := fmt.Appendf(nil, `{"spec": {"template": {"metadata": {"annotations": {"n": "%d"}}}}}`, i)
+		_, err := lab.Cluster().Patch(t.Context(), schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, types.NamespacedName{Namespace: "default", Name: "web"}, "application/merge-patch+json", patch, metav1.PatchOptions{})
+		require.NoError(t, err)
+		lab.Advance(10 * time.Minute)
+		if i == 4 {
+			first = sizes()
 		}
 	}
-	run(0, 40)
-	before := heapInUse()
-	run(40, 120)
-	require.Less(t, int64(heapInUse())-int64(before), int64(8_000*5_000), "bytes, for 8,000 Pods")
-	require.Empty(t, lab.List("v1", "Pod", ""))
-	require.Less(t, len(lab.List("v1", "Event", "")), 7*500, "an Event stays for an hour")
-	runtime.KeepAlive(lab)
+	require.Positive(t, first)
+	require.LessOrEqual(t, sizes(), first+10)
 }
 
-func heapInUse() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
+// TestALabForgetsOldErrors checks that the latest errors are kept, and the first livelock.
+func TestALabForgetsOldErrors(t *testing.T) {
+	lab := &Lab{}
+	lab.keepError(fmt.Errorf("the first: %w", stage.ErrLivelock))
+	for i := range 10 * mostKept {
+		lab.keepError(fmt.Errorf("error %d", i))
+	}
+	require.LessOrEqual(t, len(lab.errors), mostKept)
+	require.EqualError(t, lab.errors[len(lab.errors)-1], "error 99999")
+	require.True(t, errors.Is(lab.livelock, stage.ErrLivelock))
 }

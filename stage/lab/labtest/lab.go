@@ -102,14 +102,16 @@ type Lab struct {
 	dropping  sync.Mutex                   // guards dropped
 	dropped   []*unstructured.Unstructured // objects with fields that the API server drops
 	applied   []reference
-	held      map[reference]types.UID     // objects that Drive holds in a state
-	decided   map[types.UID]bool          // whether it was decided if a failure happens to them
-	occupants map[objectSlot]int          // how many objects have been in a slot
-	failed    map[int]int                 // how many objects failed, by the place in Options.Failures
-	streaks   map[types.UID]failureStreak // by the uid of the owner
-	begun     bool                        // the objects that the lab makes exist
-	errors    []error                     // of Stages and controllers
-	reported  int                         // how many of them messages have had
+	held      map[reference]types.UID // objects that Drive holds in a state
+	decided   map[types.UID]bool      // whether it was decided if a failure happens to them
+	occupants map[objectSlot]int      // how many objects have been in a slot
+	failed    map[int]int             // how many objects failed, by the place in Options.Failures
+	streaks   map[types.UID]int       // how many objects failed at streakAt, by the uid of the owner
+	streakAt  time.Time
+	begun     bool    // the objects that the lab makes exist
+	errors    []error // of Stages and controllers, the latest
+	reported  int     // how many of them messages have had
+	livelock  error   // the first one
 }
 
 // New returns a lab with these objects:
@@ -136,7 +138,7 @@ func newLab(t T, o Options, base *Base) *Lab {
 	if !o.OnlyStages && base == nil {
 		o.Stages = append([]stage.Source{presets.NodeFast(), presets.PodFast()}, o.Stages...)
 	}
-	l := &Lab{t: t, options: o, base: base, held: map[reference]types.UID{}, decided: map[types.UID]bool{}, occupants: map[objectSlot]int{}, failed: map[int]int{}, streaks: map[types.UID]failureStreak{}}
+	l := &Lab{t: t, options: o, base: base, held: map[reference]types.UID{}, decided: map[types.UID]bool{}, occupants: map[objectSlot]int{}, failed: map[int]int{}, streaks: map[types.UID]int{}}
 	l.must(l.addDefaultControllers())
 	l.must(l.start())
 	return l
@@ -262,13 +264,13 @@ func (f tracedError) Unwrap() error { return f.err }
 
 func (l *Lab) traceStage(e stage.TraceEvent) {
 	if e.Err != nil {
-		l.errors = append(l.errors, tracedError{e.String(), e.Err})
+		l.keepError(tracedError{e.String(), e.Err})
 	}
 }
 
 // traceReconcile keeps the errors of controllers, except conflicts, which the next try resolves.
 func (l *Lab) traceReconcile(e reconcile.TraceEvent) {
 	if e.Err != nil && !apierrors.IsConflict(e.Err) {
-		l.errors = append(l.errors, tracedError{e.String(), e.Err})
+		l.keepError(tracedError{e.String(), e.Err})
 	}
 }

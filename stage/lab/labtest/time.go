@@ -2,15 +2,11 @@ package labtest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/stagecraft-go/stagecraft/stage"
-	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
 // Advance lets virtual time pass by d. Afterwards everything that was due until then has happened.
@@ -102,9 +98,7 @@ func (l *Lab) sync(d time.Duration) {
 // failOnLivelock fails the test if there was a livelock.
 func (l *Lab) failOnLivelock() {
 	l.t.Helper()
-	for _, err := range l.errors {
-		if errors.Is(err, stage.ErrLivelock) || errors.Is(err, reconcile.ErrLivelock) {
-			l.t.Fatalf("labtest: %v", err)
-		}
+	if l.livelock != nil {
+		l.t.Fatalf("labtest: %v", l.livelock)
 	}
 }

@@ -8,7 +8,6 @@
 package validity
 
 import (
-	"context"
 	"reflect"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -50,13 +49,16 @@ func faultsOf(v *memory.Review) (field.ErrorList, error) {
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
+	if faults := definitions.Affordable(now); len(faults) > 0 {
+		return faults, nil
+	}
 	if v.Old == nil { // kube-apiserver fills in the rest of its status later
 		now.Status = apiextensions.CustomResourceDefinitionStatus{StoredVersions: now.Status.StoredVersions}
-		return validation.ValidateCustomResourceDefinition(context.Background(), now), nil
+		return validation.ValidateCustomResourceDefinition(v.Context(), now), nil
 	}
 	before, err := form.Of(v.Old.Object)
 	if err != nil {
 		return nil, apierrors.NewInternalError(err)
 	}
-	return validation.ValidateCustomResourceDefinitionUpdate(context.Background(), now, before), nil
+	return validation.ValidateCustomResourceDefinitionUpdate(v.Context(), now, before), nil
 }

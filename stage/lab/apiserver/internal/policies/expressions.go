@@ -49,7 +49,7 @@ func (x *expressions) mode(expression string) environment.Type {
 func (x *expressions) check(e cel.ExpressionAccessor, path *field.Path) field.ErrorList {
 	_, isMessage := e.(*validating.MessageExpressionCondition)
 	result := x.composed.CompileCELExpression(e, cel.OptionalVariableDeclarations{HasParams: x.hasParams, HasAuthorizer: !isMessage}, x.mode(e.GetExpression()))
-	return rules.Faults(result.Error, e.GetExpression(), path)
+	return append(rules.Faults(result.Error, e.GetExpression(), path), rules.Patterns(e.GetExpression(), path)...)
 }
 
 // checkVariable checks a variable; the expressions that are checked later know it.
@@ -65,6 +65,7 @@ func (x *expressions) checkVariable(v admissionregistration.Variable, path *fiel
 	}
 	result := x.composed.CompileAndStoreVariable(&validating.Variable{Name: v.Name, Expression: v.Expression},
 		cel.OptionalVariableDeclarations{HasParams: x.hasParams, HasAuthorizer: true}, x.mode(v.Expression))
+	faults = append(faults, rules.Patterns(v.Expression, path.Child("expression"))...)
 	return append(faults, rules.Faults(result.Error, v.Expression, path.Child("expression"))...)
 }
 

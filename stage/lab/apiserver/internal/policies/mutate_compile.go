@@ -81,7 +81,7 @@ func (m mutationSpec) patcher(composed *cel.CompositedCompiler, declared cel.Opt
 	switch {
 	case m.PatchType == "JSONPatch" && m.JSONPatch != nil:
 		e := &patch.JSONPatchCondition{Expression: m.JSONPatch.Expression}
-		return patch.NewJSONPatcher(composed.CompileMutatingEvaluator(e, declared, environment.StoredExpressions)), nil
+		return patch.NewJSONPatcher(bounded{composed.CompileMutatingEvaluator(e, declared, environment.StoredExpressions)}), nil
 	case m.PatchType == "ApplyConfiguration" && m.ApplyConfiguration != nil:
 		e := &patch.ApplyConfigurationCondition{Expression: m.ApplyConfiguration.Expression}
 		return patch.NewApplyConfigurationPatcher(composed.CompileMutatingEvaluator(e, declared, environment.StoredExpressions)), nil

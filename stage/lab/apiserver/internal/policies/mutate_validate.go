@@ -117,5 +117,5 @@ func (e *expression) check(x *expressions, patchType string, path *field.Path) f
 	}
 	declared := cel.OptionalVariableDeclarations{HasParams: x.hasParams, HasAuthorizer: true, HasPatchTypes: true}
 	result := x.composed.CompileCELExpression(accessor, declared, x.mode(e.Expression))
-	return rules.Faults(result.Error, text, at)
+	return append(rules.Faults(result.Error, text, at), rules.Patterns(text, at)...)
 }

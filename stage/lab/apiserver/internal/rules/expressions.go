@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 
@@ -11,6 +12,8 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
 	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
+
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/celpatterns"
 )
 
 // A Compiler compiles expressions. It is safe for concurrent use.
@@ -44,6 +47,18 @@ func Faults(err *apiservercel.Error, expression string, path *field.Path) field.
 		return field.ErrorList{field.Invalid(path, expression, err.Detail)}
 	}
 	return field.ErrorList{field.InternalError(path, err)}
+}
+
+// mostStates is how many states a pattern in an expression of a policy or a webhook may have. The
+// cost limits of Kubernetes count a pattern by its length.
+const mostStates = 500
+
+// Patterns returns a fault if a pattern of an expression has too many states.
+func Patterns(expression string, path *field.Path) field.ErrorList {
+	if most, _ := celpatterns.Of(expression); most > mostStates {
+		return field.ErrorList{field.Forbidden(path, fmt.Sprintf("a pattern has %d states: the limit is %d; use smaller repetitions", most, mostStates))}
+	}
+	return nil
 }
 
 // mostConditions is how many matchConditions there may be.
@@ -90,7 +105,7 @@ func (c *Compiler) checkCondition(of Conditions, expression string, path *field.
 	}
 	declared := cel.OptionalVariableDeclarations{HasParams: of.HasParams, HasAuthorizer: true}
 	result := c.plain().CompileCELExpression(&matchconditions.MatchCondition{Expression: expression}, declared, mode)
-	return Faults(result.Error, expression, path)
+	return append(Faults(result.Error, expression, path), Patterns(expression, path)...)
 }
 
 // CheckQualified returns the faults of a name with an optional prefix.

@@ -2,32 +2,60 @@ package webhooks
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 
 	"k8s.io/client-go/rest"
 )
 
-// Handlers return the server of the webhooks on a host, such as "127.0.0.1:9443" in a URL, or
-// "name.namespace.svc" for a Service; nil if there is none. Hosts of URLs without one are called over
-// the network; Services without one cannot be reached. A nil Handlers knows no host.
-type Handlers func(host string) http.Handler
+// Handlers say how webhooks are called.
+type Handlers struct {
+	// On returns the server of the webhooks on a host, such as "127.0.0.1:9443" in a URL, or
+	// "name.namespace.svc" for a Service; nil for other hosts. URLs on other hosts are called over the
+	// network; Services without a handler cannot be reached. A nil On knows no host.
+	On func(host string) http.Handler
+	// May reports whether a host may be called over the network. Nil: hosts of loopback.
+	May func(host string) bool
+}
 
 func (h Handlers) on(host string) http.Handler {
-	if h == nil {
+	if h.On == nil {
 		return nil
 	}
-	return h(host)
+	return h.On(host)
 }
 
 // ClientConfigFor returns how to call webhooks with a URL.
 func (h Handlers) ClientConfigFor(hostPort string) (*rest.Config, error) {
-	if h.on(hostPort) == nil {
-		return &rest.Config{}, nil
+	switch {
+	case h.on(hostPort) != nil:
+		return h.config(hostPort), nil
+	case h.May != nil && h.May(hostPort):
+		return &rest.Config{WrapTransport: bounded}, nil
 	}
-	return h.config(hostPort), nil
+	return &rest.Config{WrapTransport: bounded, Dial: dialLoopback, Proxy: noProxy}, nil
 }
+
+// dialLoopback connects to loopback only, also for a redirected request.
+func dialLoopback(ctx context.Context, network, address string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	if host == "localhost" {
+		host = "127.0.0.1"
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		return nil, fmt.Errorf("webhooks on %s are forbidden: only loopback is called; allow the host by Options.WebhookHosts of package apiserver", address)
+	}
+	return (&net.Dialer{}).DialContext(ctx, network, net.JoinHostPort(host, port))
+}
+
+func noProxy(*http.Request) (*url.URL, error) { return nil, nil }
 
 // ClientConfigForService returns how to call webhooks of a Service.
 func (h Handlers) ClientConfigForService(name, namespace string, _ int) (*rest.Config, error) {
@@ -35,7 +63,7 @@ func (h Handlers) ClientConfigForService(name, namespace string, _ int) (*rest.C
 }
 
 func (h Handlers) config(host string) *rest.Config {
-	return &rest.Config{WrapTransport: func(http.RoundTripper) http.RoundTripper { return transport{host, h} }}
+	return &rest.Config{WrapTransport: func(http.RoundTripper) http.RoundTripper { return bounded(transport{host, h}) }}
 }
 
 // A transport hands requests to the handler of a host.

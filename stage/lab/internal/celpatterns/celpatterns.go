@@ -1,0 +1,89 @@
+// Package celpatterns finds the regular expressions of CEL expressions. The cost limits of
+// Kubernetes count a pattern by its length, and (a{0,30}){0,30} is short: it has 900 states, and a
+// match takes one step for each state and each byte.
+//
+// # Concurrency
+//
+// Its functions may be called from several goroutines at once.
+package celpatterns
+
+import (
+	"regexp/syntax"
+	"sync"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"k8s.io/apiserver/pkg/cel/environment"
+)
+
+// functions are those that take a pattern as their last argument, or as the one before a number.
+var functions = map[string]bool{"matches": true, "find": true, "findAll": true}
+
+var parser = sync.OnceValue(func() *cel.Env {
+	return environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).StoredExpressionsEnv()
+})
+
+// Of returns the largest number of states of the patterns in an expression, 0 without a pattern, and
+// whether the expression has patterns that only its evaluation makes. An expression that cannot be
+// parsed has none.
+func Of(expression string) (most int, computed bool) {
+	if expression == "" {
+		return 0, false
+	}
+	parsed, issues := parser().Parse(expression)
+	if issues.Err() != nil {
+		return 0, false
+	}
+	ast.PreOrderVisit(parsed.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.CallKind || !functions[e.AsCall().FunctionName()] {
+			return
+		}
+		for i, arg := range e.AsCall().Args() {
+			text, isText := "", arg.Kind() == ast.LiteralKind
+			if isText {
+				text, isText = arg.AsLiteral().Value().(string)
+			}
+			switch {
+			case isText:
+				most = max(most, States(text))
+			case arg.Kind() != ast.LiteralKind && i == patternOf(e):
+				computed = true
+			}
+		}
+	}))
+	return most, computed
+}
+
+// patternOf returns which argument of a call is the pattern: self.matches(p) or matches(self, p).
+func patternOf(e ast.Expr) int {
+	if e.AsCall().IsMemberFunction() {
+		return 0
+	}
+	return 1
+}
+
+// States returns the approximate number of states of a pattern; 1 for an invalid one.
+func States(pattern string) int {
+	re, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 1
+	}
+	return states(re)
+}
+
+func states(re *syntax.Regexp) int {
+	n := 1
+	switch re.Op {
+	case syntax.OpLiteral:
+		return 1 + len(re.Rune)
+	case syntax.OpCapture, syntax.OpStar, syntax.OpPlus, syntax.OpQuest:
+		n = 2
+	}
+	for _, sub := range re.Sub {
+		n += states(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= 1 + max(re.Min, re.Max)
+	}
+	return n
+}

@@ -1,0 +1,208 @@
+package hostile_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"sort"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// An attack is one of those that the server has to bear.
+type attack struct {
+	name string
+	do   func(*client)
+}
+
+// attacks are all, in order.
+func attacks() (all []attack) {
+	for _, of := range []func() []attack{bodies, aliases, patches, selectors, definitions, policies, lists, workloads, metadata, media, subresources, floods, connections} {
+		all = append(all, of()...)
+	}
+	return all
+}
+
+const (
+	maxPeak      = 1 << 30
+	memoryLimit  = "700MiB"
+	maxOvertaken = 200
+)
+
+// TestTheCorpusIsLarge checks the number of attacks, and that each has a name of its own.
+func TestTheCorpusIsLarge(t *testing.T) {
+	names := map[string]bool{}
+	for _, a := range attacks() {
+		require.False(t, names[a.name], a.name)
+		names[a.name] = true
+	}
+	require.GreaterOrEqual(t, len(names), 200)
+}
+
+// TestHostileCorpus plays all attacks one after another, and again in random order. After each the
+// objects of others are as they were and can be written, and while it goes on no request of the
+// probe is overtaken by many others. At the end no goroutine is left, memory has returned, and it
+// never was more than a GiB.
+func TestHostileCorpus(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
+	s := start(t, memoryLimit)
+	v := newVictim(t, s)
+	all := attacks()
+	v.play(all)
+	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
+	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	v.play(all)
+	v.rest()
+	t.Logf("%d attacks, each twice; peak %d MiB; the probe was overtaken by at most %d requests (%s), sent %d and waited %s at most; the slowest attacks: %s",
+		len(all), s.peak(t)>>20, v.overtaken.Overtaken, v.overtaken.By, v.probed, v.longest, v.slowest())
+}
+
+// FuzzHostileOrder plays some attacks in other orders.
+func FuzzHostileOrder(f *testing.F) {
+	s := start(f, memoryLimit)
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		random, all := rand.New(rand.NewPCG(seed, 0)), attacks()
+		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		v := newVictim(t, s)
+		v.play(all[:10])
+		v.rest()
+	})
+}
+
+// A victim is the server with the objects that nobody may touch, and what was measured.
+type victim struct {
+	t         testing.TB
+	server    *server
+	owner     *client // of the sentinels
+	before    figures
+	idle      time.Duration // the longest that the probe waited without an attack
+	sentinels map[string]string
+	writes    int
+	overtaken figures
+	probed    int
+	longest   time.Duration
+	took      map[string]time.Duration
+}
+
+const thing = `{"apiVersion": "hostile.io/v1", "kind": "Thing", "metadata": {"name": "sentinel"}, "spec": {"n": 1}}`
+
+// newVictim makes the objects of others, and the namespace of the attacks.
+func newVictim(t testing.TB, s *server) *victim {
+	v := &victim{t: t, server: s, owner: newClient(t, s.address, "owner"), sentinels: map[string]string{}, took: map[string]time.Duration{}}
+	for path, object := range map[string]string{
+		"/api/v1/namespaces": `{"metadata": {"name": "hostile"}}`,
+		"/apis/apiextensions.k8s.io/v1/customresourcedefinitions": definitionOf("thing", `{"type": "object", "x-kubernetes-preserve-unknown-fields": true}`),
+		"/api/v1/namespaces/default/configmaps":                   `{"metadata": {"name": "sentinel"}, "data": {"a": "b"}}`,
+		"/api/v1/namespaces/default/secrets":                      `{"metadata": {"name": "sentinel"}, "stringData": {"a": "b"}}`,
+	} {
+		require.Contains(t, []int{http.StatusCreated, http.StatusConflict}, v.owner.post(path, object).code)
+	}
+	for _, name := range []string{"probe", "written"} {
+		v.owner.post(probed[:len(probed)-1], fmt.Sprintf(`{"metadata": {"name": %q, "labels": {"app": "probe"}}, "data": {"n": "0"}}`, name))
+	}
+	v.owner.post("/apis/hostile.io/v1/namespaces/default/things", thing)
+	for _, path := range []string{probed + "sentinel", "/api/v1/namespaces/default/secrets/sentinel", "/apis/hostile.io/v1/namespaces/default/things/sentinel"} {
+		a := v.owner.get(path)
+		require.Equal(t, http.StatusOK, a.code, "%s: %s %v", path, a.body, a.err)
+		v.sentinels[path] = string(a.body)
+	}
+	v.before = s.figures(t)
+	p := newClient(t, s.address, probeAgent).begin()
+	for p := 0; p < 200; p++ {
+		v.owner.get(probed + "sentinel")
+	}
+	require.NoError(t, p.end())
+	v.idle = p.longest
+	return v
+}
+
+// play plays attacks, each with the probe beside it.
+func (v *victim) play(all []attack) {
+	for _, a := range all {
+		if only := os.Getenv("HOSTILE"); only != "" && only != a.name {
+			continue
+		}
+		p := newClient(v.t, v.server.address, probeAgent).begin()
+		attacker, begin := newClient(v.t, v.server.address, "attacker"), time.Now()
+		a.do(attacker)
+		v.took[a.name] = max(v.took[a.name], time.Since(begin))
+		require.NoError(v.t, p.end(), "%s: the probe failed", a.name)
+		attacker.cleanUp()
+		attacker.http.CloseIdleConnections()
+		p.http.CloseIdleConnections()
+		v.check(a.name, p)
+	}
+}
+
+// check checks that nothing is lost, and that the probe went on.
+func (v *victim) check(name string, p *probe) {
+	for path, want := range v.sentinels {
+		a := v.owner.get(path)
+		require.NoError(v.t, a.err, name)
+		require.Equal(v.t, want, string(a.body), "%s: %s", name, path)
+	}
+	v.writes++
+	written := v.owner.patch(probed+"written", mergeType, fmt.Sprintf(`{"data": {"n": "%d"}}`, v.writes))
+	require.Equal(v.t, http.StatusOK, written.code, "%s: %s", name, written.body)
+	f := v.server.figures(v.t)
+	require.LessOrEqual(v.t, f.Overtaken, maxOvertaken, "%s: the probe was overtaken, by %s", name, f.By)
+	if f.Overtaken > v.overtaken.Overtaken {
+		v.overtaken = f
+	}
+	require.LessOrEqual(v.t, v.server.peak(v.t), maxPeak, "%s: bytes of memory", name)
+	if os.Getenv("HOSTILE_VERBOSE") != "" {
+		v.t.Logf("%-60s %8s; probe %d, at most %s, overtaken %d; heap %d MiB, peak %d MiB, %d goroutines",
+			name, v.took[name].Round(time.Millisecond), p.count, p.longest.Round(time.Millisecond), f.Overtaken, f.Heap>>20, v.server.peak(v.t)>>20, f.Goroutines)
+	}
+	v.probed += p.count
+	v.longest = max(v.longest, p.longest)
+	if os.Getenv("HOSTILE_TIMES") != "" {
+		require.LessOrEqual(v.t, p.longest, max(10*v.idle, 100*time.Millisecond), "%s: the probe waited", name)
+	}
+}
+
+// rest checks that the server is as before the attacks.
+func (v *victim) rest() {
+	v.owner.http.CloseIdleConnections()
+	var f figures
+	require.Eventually(v.t, func() bool {
+		f = v.server.figures(v.t)
+		return f.Goroutines <= v.before.Goroutines+10
+	}, 30*time.Second, 100*time.Millisecond, "goroutines stay")
+	require.Less(v.t, f.Heap, v.before.Heap+150<<20, "memory stays")
+}
+
+func (v *victim) slowest() (text string) {
+	names := make([]string, 0, len(v.took))
+	for name := range v.took {
+		names = append(names, name)
+	}
+	sort.Slice(names, func(i, j int) bool { return v.took[names[i]] > v.took[names[j]] })
+	for _, name := range names[:min(8, len(names))] {
+		text += fmt.Sprintf("%s %s; ", name, v.took[name].Round(time.Millisecond))
+	}
+	return text
+}
+
+// definitionOf returns a definition whose spec has a schema.
+func definitionOf(name, spec string) string {
+	kind := string(name[0]-32) + name[1:]
+	return fmt.Sprintf(`{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "%[1]ss.hostile.io"}, "spec": {
+		"group": "hostile.io", "scope": "Namespaced", "names": {"plural": "%[1]ss", "singular": %[1]q, "kind": %[2]q, "listKind": "%[2]sList"},
+		"versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": %[3]s}}}}]}}`, name, kind, spec)
+}
+
+func asJSON(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}

@@ -1,0 +1,216 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// A listing is a request for a list.
+type listing struct {
+	selection
+	notOlderThan uint64
+	exactly      uint64 // the version of the list; 0: the present one
+	limit        int64
+	token        string
+}
+
+// newListing reads the options of a list as kube-apiserver does: ValidateListOptions of
+// k8s.io/apiserver/pkg/storage.
+func newListing(k *kind, namespace string, o metav1.ListOptions) (l listing, err error) {
+	if l.selection, err = newSelection(k, namespace, o); err != nil {
+		return l, err
+	}
+	l.limit, l.token = o.Limit, o.Continue
+	if l.token != "" && !anyVersion(o.ResourceVersion) {
+		return l, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
+	}
+	version, err := parseVersion(o.ResourceVersion)
+	if err != nil {
+		return l, apierrors.NewBadRequest("invalid resource version: " + err.Error())
+	}
+	switch {
+	case o.ResourceVersionMatch == metav1.ResourceVersionMatchExact:
+		l.exactly = version
+	case o.ResourceVersionMatch == "" && l.limit > 0 && version > 0:
+		l.exactly = version
+	case o.ResourceVersion == "0":
+		l.limit = 0
+	}
+	l.notOlderThan = version
+	return l, nil
+}
+
+// parseVersion reads a resourceVersion.
+func parseVersion(s string) (uint64, error) {
+	if anyVersion(s) {
+		return 0, nil
+	}
+	v, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		return 0, field.Invalid(field.NewPath("resourceVersion"), s, err.Error())
+	}
+	return v, nil
+}
+
+// CheckVersion checks the resourceVersion of a request that reads one object, which must not be
+// older. The error is a Timeout (504) for a version that the cluster does not have yet. It is an
+// internal error (500) for a text that is not a version, as in an API server.
+func (c *Cluster) CheckVersion(resourceVersion string) error {
+	version, err := parseVersion(resourceVersion)
+	if err != nil {
+		return answer(err)
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if version > c.version {
+		return tooLarge(version, c.version)
+	}
+	return nil
+}
+
+// page returns a list or a part of it. It selects objects without the lock.
+func (c *Cluster) page(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*kind, page, error) {
+	c.mu.RLock()
+	k, err := c.kindOf(gvk)
+	c.mu.RUnlock()
+	if err != nil {
+		return nil, page{}, err
+	}
+	l, err := newListing(k, namespace, o)
+	if err != nil {
+		return nil, page{}, err
+	}
+	c.mu.Lock()
+	if l.token != "" {
+		defer c.mu.Unlock()
+		p, err := c.pages.next(l, k.table)
+		return k, p, err
+	}
+	p, err := c.stateOf(k.table, l)
+	c.mu.Unlock()
+	if err == nil {
+		p.objects, err = l.of(ctx, p.objects)
+	}
+	if err != nil || l.limit <= 0 || int(l.limit) >= len(p.objects) {
+		return k, p, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return k, c.pages.split(p, l.limit), nil
+}
+
+// stateOf returns all objects of a table in the namespace and at the version of a listing.
+func (s *store) stateOf(t *table, l listing) (page, error) {
+	p := page{version: s.version, of: t, namespace: l.namespace}
+	switch {
+	case l.notOlderThan > s.version:
+		return p, tooLarge(l.notOlderThan, s.version)
+	case l.exactly == 0 || l.exactly == s.version:
+		p.objects = l.all(t)
+		return p, nil
+	case l.exactly < t.log.version:
+		return p, apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
+	}
+	p.version, p.objects = l.exactly, l.at(t, l.exactly)
+	return p, nil
+}
+
+// at returns the objects at an earlier version, from the events since then.
+func (s selection) at(t *table, version uint64) (objs []*unstructured.Unstructured) {
+	past := map[types.NamespacedName]*unstructured.Unstructured{} // of those that have changed since; nil: not there
+	for i := len(t.log.events) - 1; i >= 0 && t.log.events[i].version > version; i-- {
+		if e := t.log.events[i]; s.isIn(e.obj) {
+			past[e.record.key] = e.old
+		}
+	}
+	for _, r := range t.within(s.namespace) {
+		if _, changed := past[r.key]; !changed {
+			objs = append(objs, r.object())
+		}
+	}
+	for _, obj := range past {
+		if obj != nil {
+			objs = append(objs, obj)
+		}
+	}
+	slices.SortFunc(objs, func(a, b *unstructured.Unstructured) int {
+		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+	})
+	return objs
+}
+
+// page is a part of a list, or all of it.
+type page struct {
+	version   uint64
+	objects   []*unstructured.Unstructured
+	of        *table
+	namespace string
+	token     string // continue token of the next page; "" without one
+	left      int    // objects in further pages
+}
+
+func (p page) header(k *kind) map[string]any {
+	metadata := map[string]any{"resourceVersion": strconv.FormatUint(p.version, 10)}
+	if p.token != "" {
+		metadata["continue"] = p.token
+		metadata["remainingItemCount"] = int64(p.left)
+	}
+	return map[string]any{"apiVersion": k.GroupVersion().String(), "kind": k.Kind.Kind + "List", "metadata": metadata}
+}
+
+// pages has the lists that clients read page by page.
+type pages struct {
+	lists [16]page
+	count uint64
+}
+
+// split stores a list and returns its first page.
+func (p *pages) split(all page, limit int64) page {
+	p.count++
+	p.lists[p.count%uint64(len(p.lists))] = all
+	return all.part(p.count, 0, int(limit))
+}
+
+// part returns the page that begins at an offset. Continue tokens have the form list:offset.
+func (p page) part(number uint64, from, limit int) page {
+	to := len(p.objects)
+	if limit > 0 && limit < to-from {
+		to = from + limit
+	}
+	part := page{version: p.version, objects: p.objects[from:to], left: len(p.objects) - to}
+	if part.left > 0 {
+		part.token = fmt.Sprintf("%d:%d", number, to)
+	}
+	return part
+}
+
+// next returns the page that a continue token names. A token is for the list that it was made for.
+func (p *pages) next(l listing, of *table) (page, error) {
+	list, offset, _ := strings.Cut(l.token, ":")
+	number, err := strconv.ParseUint(list, 10, 64)
+	from, err2 := strconv.Atoi(offset)
+	if err != nil || err2 != nil || from < 0 || number > p.count {
+		return page{}, errToken
+	}
+	all := p.lists[number%uint64(len(p.lists))]
+	switch {
+	case number+uint64(len(p.lists)) <= p.count:
+		return page{}, apierrors.NewResourceExpired("The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.")
+	case all.of != of || all.namespace != l.namespace || from > len(all.objects):
+		return page{}, errToken
+	}
+	return all.part(number, from, int(l.limit)), nil
+}
+
+var errToken = apierrors.NewBadRequest("invalid continue token: continue key is not valid")
