@@ -15,7 +15,7 @@ DURATION ?= 30m
 DIR ?= proxy
 SUITES ?= controller-runtime jobset lws
 
-.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories mutants hostile e2e recordings suites tidy matrix release develop api proxy
+.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories mutants hostile e2e recordings suites tidy matrix release develop api proxy metering race
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +41,13 @@ pictures: ## draw the lifecycles of the presets again
 fuzz: ## each fuzz target for FUZZTIME (30s); FUZZ=FuzzExplainSet FUZZTIME=10m: one for longer
 	@for m in . stage/lab; do for p in $$(cd $$m && $(GO) list ./...); do for f in $$(cd $$m && $(GO) test -list '^$(FUZZ)' $$p | grep '^Fuzz'); do \
 		echo "== $$p $$f"; (cd $$m && $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p) || exit 1; done; done; done
+
+metering: ## search for DURATION (30m) each for the most work for a charge in jq, CEL and templates; what is found goes into testdata/worst.txt
+	for p in ./internal/jq ./internal/expression ./render; do nice -n 15 env GOMAXPROCS=1 $(GO) test $$p -run TestWorstFound -timeout 0 -v -search $(DURATION) -seed $(SEED) || exit 1; done
+
+race: ## the concurrent packages of the core with the race detector, on 1, 2 and 8 processors
+	for n in 1 2 8; do GOMAXPROCS=$$n $(GO) test -race -count 1 ./stage/player ./kstatus/wait ./stage/memory ./internal/listwatch ./staged/player || exit 1; \
+		(cd stage/kube && GOMAXPROCS=$$n $(GO) test -race -count 1 ./shard ./nodes) || exit 1; done
 
 hostile: ## the hostile corpus against a lab behind the server, with longer floods; nobody waits longer than ten times the idle time
 	cd stage/lab && HOSTILE_TIMES=1 HOSTILE_VERBOSE=1 $(GO) test ./internal/hostile -run TestHostileCorpus -v -timeout 1h

@@ -58,7 +58,7 @@ var operations = map[string][]string{
 	"PodIP": {`PodIP`}, "PodIPWith": {`PodIPWith .s false .s .s .s`}, "PodIPsWith": {`PodIPsWith .s true .s .s .s`},
 }
 
-// TestEveryFunctionIsMeasured takes the functions from those that a template may call. A function
+// TestEveryFunctionIsMeasured takes all functions that a template may call. A function
 // that a new version of sprig has is not among them until somebody allows it.
 func TestEveryFunctionIsMeasured(t *testing.T) {
 	names := slices.Concat(slices.Collect(maps.Keys(pure())), slices.Collect(maps.Keys(seeded)), slices.Collect(maps.Keys(own)), slices.Collect(maps.Keys(builtins)))

@@ -89,7 +89,7 @@ func evaluated(source string, obj map[string]any, times int) (work.Spent, float6
 	steps := 0.0
 	attempt := func(run func() error) error {
 		err := s.attempt(in, run)
-		steps += float64(s.options.Steps) - max(0, s.left) + float64(len(s.out))/bytesPerStep // the output has a limit of its own
+		steps += float64(s.options.Steps) - max(0, s.left) + float64(len(s.out))/bytesPerStep // Options.Output limits the output
 		return err
 	}
 	spent := work.Measure(times, func() { // as execute does, which may render twice

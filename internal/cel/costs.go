@@ -101,8 +101,8 @@ func within(args []ref.Val, left int) (steps, _ int) {
 	return work(args[1], left), 0
 }
 
-// sum is the size of two texts or lists one after the other. A macro adds to a list of its own, which
-// is not copied.
+// sum is the size of two texts or lists one after the other. A macro adds to a list that it may
+// change, which is not copied.
 func sum(args []ref.Val, _ int) (steps, size int) {
 	x, isList := args[0].(traits.Lister)
 	y, both := args[1].(traits.Lister)
@@ -215,6 +215,10 @@ func work(v any, limit int) int {
 		n += len(x) / bytesPerStep
 	case types.Bytes:
 		n += len(x) / bytesPerStep
+	case *types.Optional:
+		if x.HasValue() {
+			n += work(x.GetValue(), limit-n)
+		}
 	case jsonMap:
 		return work(map[string]any(x), limit)
 	case jsonList:
@@ -254,6 +258,10 @@ func sizeOf(v ref.Val, limit int) int {
 		return n + len(x)
 	case types.Bytes:
 		return n + len(x)
+	case *types.Optional:
+		if x.HasValue() {
+			n += sizeOf(x.GetValue(), limit)
+		}
 	case jsonMap, jsonList:
 	case traits.Lister:
 		for it := x.Iterator(); n <= limit && it.HasNext() == types.True; {

@@ -9,7 +9,7 @@ type update struct {
 	gone   bool  // a place was deleted, so that the whole value is gone through
 }
 
-// A special is a guard with a result of its own.
+// A special is a guard that chooses its result.
 type special func(b *budget, input any, args []any) (cost int, out any)
 
 // specials are the guards of updates.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/internal/files"
 )
 
 var (
@@ -31,7 +33,7 @@ func (s Subject) TestWorst(t *testing.T) {
 	if *searching > 0 {
 		texts = append(texts, s.search(t)...)
 		require.NoError(t, os.MkdirAll(filepath.Dir(corpus), 0o755))
-		require.NoError(t, os.WriteFile(corpus, []byte(strings.TrimSpace(strings.Join(unique(texts), "\n"))+"\n"), 0o644))
+		require.NoError(t, files.WriteBytes(corpus, []byte(strings.TrimSpace(strings.Join(unique(texts), "\n"))+"\n")))
 	}
 	require.NotEmpty(t, texts[0])
 	for _, text := range texts {

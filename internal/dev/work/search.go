@@ -88,7 +88,7 @@ func (s Subject) ratio(text string) float64 {
 
 // Search looks for expressions that do much work for their charge until the duration is over, and
 // returns the worst, each of another shape, and how many it evaluated. It changes the worst it knows
-// at random (hill climbing), and begins anew from time to time.
+// at random (hill climbing), and begins again from time to time.
 func (s Subject) Search(seed uint64, duration time.Duration, report func(Finding)) (worst []Finding, evaluated int) {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	for end := time.Now().Add(duration); time.Now().Before(end); evaluated++ {
