@@ -35,6 +35,13 @@ var costs = map[string]costFunc{
 
 	"randBytes": countCost, "randNumeric": countCost, "randAlpha": countCost, "randAlphaNum": countCost, "randAscii": countCost,
 
+	"semverCompare": func(in []reflect.Value) float64 { return 2*length(in[0]) + length(in[1])/4 },
+	"semver":        func(in []reflect.Value) float64 { return bytes(8 * length(in[0])) },
+	"toDate":        parseCost, "mustToDate": parseCost,
+	"dateModify": parseCost, "date_modify": parseCost, "mustDateModify": parseCost, "must_date_modify": parseCost,
+	"dateInZone": zoneCost, "date_in_zone": zoneCost, "htmlDateInZone": zoneCost,
+	"add1f": decimalCost, "addf": decimalCost, "subf": decimalCost, "divf": decimalCost, "mulf": decimalCost,
+
 	"uniq": quadraticCost, "mustUniq": quadraticCost, "without": productCost, "mustWithout": productCost,
 
 	"regexMatch": matchCost, "mustRegexMatch": matchCost, "regexFind": matchCost, "mustRegexFind": matchCost,
@@ -42,6 +49,14 @@ var costs = map[string]costFunc{
 	"regexReplaceAll": rewriteCost, "mustRegexReplaceAll": rewriteCost,
 	"regexReplaceAllLiteral": rewriteCost, "mustRegexReplaceAllLiteral": rewriteCost,
 }
+
+// numberRate is how much more a value takes where a number is wanted: it is in the error, as Go
+// prints it.
+const numberRate = 16
+
+// takesNumbers are the functions that convert their arguments to numbers.
+var takesNumbers = names(`add1 add sub div mod mul add1f addf subf divf mulf biggest max min maxf minf ceil floor round int int64
+	float64 toDecimal atoi`)
 
 func bytes(n float64) float64 { return max(n, 0) / bytesPerStep }
 
@@ -58,6 +73,21 @@ func length(v reflect.Value) float64 {
 	}
 	return 1
 }
+
+// parseCost is that of an error with the text in it.
+func parseCost(in []reflect.Value) float64 {
+	size := 0.0
+	for _, v := range in {
+		size += length(v)
+	}
+	return bytes(16 * size)
+}
+
+// zoneCost is that of reading a time zone from a file.
+func zoneCost([]reflect.Value) float64 { return 64 }
+
+// decimalCost is that of an exact calculation with numbers of very different sizes.
+func decimalCost([]reflect.Value) float64 { return 64 }
 
 func countCost(in []reflect.Value) float64 { return max(argument(in[0]), 0) }
 

@@ -73,10 +73,15 @@ func (s *state) quote(v any) string {
 	return strconv.Quote(string(data))
 }
 
+// yamlRate is how much more a value takes as YAML than as JSON, by which all others are weighed.
+const yamlRate = 4
+
 // yaml writes v as YAML. One indent n above 0 puts a line break in front and indents every line by
 // 2n spaces. Any other number of indents does not indent the lines.
 func (s *state) yaml(v any, indent ...any) (string, error) {
+	before := s.left
 	s.weigh(v, 0)
+	s.spend(yamlRate * (before - s.left))
 	data, err := marshalYAML(v)
 	if err != nil || len(indent) != 1 {
 		return string(data), err
@@ -135,6 +140,7 @@ func (s *state) nodeIP(node string) string { return first(s.nodeIPs(node)) }
 
 func (s *state) nodeIPs(node string) []string {
 	s.spend(envSteps)
+	s.spendText(float64(len(node)))
 	return s.in.Env.Node(node).IPs
 }
 
@@ -157,6 +163,7 @@ func (s *state) podIPs(p Pod) []string {
 		p.UID, p.Name, p.Namespace = self.UID, self.Name, self.Namespace
 	}
 	s.spend(envSteps)
+	s.spendText(float64(len(p.Node) + len(p.UID) + len(p.Name) + len(p.Namespace)))
 	return certain(s.in.Env.PodIPs(p))
 }
 

@@ -37,9 +37,13 @@ func (s *state) pay(name string, in []reflect.Value) {
 			size += top(v.Interface())
 		}
 		s.spend(1 + size/bytesPerStep)
-		return
+	} else {
+		before := s.left
+		s.weighValues(in)
+		if takesNumbers[name] {
+			s.spend(numberRate * max(0, before-s.left-2*float64(len(in)))) // short numbers cost nothing more
+		}
 	}
-	s.weighValues(in)
 	if strings.Contains(name, "egex") { // the cost is known after parsing
 		s.spend(float64(regexcost.Parse(in[0].String())) / statesPerStep)
 	}

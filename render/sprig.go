@@ -37,7 +37,7 @@ var fromSprig = names(`
 
 // cheap are the functions that look only at the top level of their arguments.
 var cheap = names(`default empty coalesce all any ternary get hasKey dig first last mustFirst mustLast
-	kindOf kindIs typeOf typeIs typeIsLike int int64 float64 atoi add1 hello`)
+	kindOf kindIs typeOf typeIs typeIsLike hello`)
 
 // mutators change an argument; a template with one of them gets a copy of the object.
 var mutators = names(`set unset merge mergeOverwrite mustMerge mustMergeOverwrite sortAlpha`)

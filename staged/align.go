@@ -19,6 +19,7 @@ func (d *decider) align() {
 	}
 	lost := d.adopt()
 	d.readLedger()
+	d.readConflicts()
 	switch {
 	case lost && s.ActiveStage == "":
 		d.recover()
@@ -29,6 +30,7 @@ func (d *decider) align() {
 		d.restart()
 	}
 	d.noteRevision()
+	d.noteExpedited()
 	d.noteClusters()
 	d.retries()
 	d.nameSkipped()
@@ -109,7 +111,7 @@ func (d *decider) restart() {
 }
 
 // missed returns the first stage before i that has to be passed first, because it was inserted or
-// moved there, or there is a new version of the workload; it may be i itself; -1 if there is none.
+// moved there, or there is a new version of the workload; it may be i itself; -1 without one.
 func (d *decider) missed(i int) int {
 	first := slices.IndexFunc(d.Status.Stages[:i], func(rec v1alpha1.StageStatus) bool { return rec.Phase == v1alpha1.Pending })
 	if first < 0 && isToBeginAgain(d.Status.Stages[i]) {

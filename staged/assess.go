@@ -63,7 +63,7 @@ type assessor struct {
 	clusters  int                        // that the selectors choose from; -1: not known
 	setAside  int                        // clusters that the stage does not wait for: a delivery took too long
 	revision  string                     // the name of the wanted revision, for texts
-	content   bool                       // it is known of which revision reports are
+	content   bool                       // reports are known to be of a revision
 }
 
 func (d *decider) newAssessor(i int) *assessor {
@@ -212,11 +212,11 @@ func (a *assessor) checkLate(total int) {
 	}
 	if a.addLine != nil && a.unchecked > 0 {
 		a.addLine(Line{Stage: a.stage.Name, Satisfaction: Satisfied,
-			Text: fmt.Sprintf("not checked for %d objects, because nobody says which clusters reported when: silence, age, maxSilent", a.unchecked)})
+			Text: fmt.Sprintf("not checked for %d objects, because it is not known which clusters reported when: silence, age, maxSilent", a.unchecked)})
 	}
 }
 
-// lateText names an object of which the status is missing, and, if there are others, how many
+// lateText names an object without a status, and, if there are others, how many
 // clusters miss another one first.
 func (a *assessor) lateText(names []string) string {
 	first, others := a.late[names[0]], 0

@@ -27,6 +27,9 @@ func (d *decider) endAttempt(rec *v1alpha1.StageStatus, revision fleet.RevisionI
 		Revision: d.revisionName(revision), Stage: rec.Name, Number: max(1, rec.Attempt), Began: rec.EnteredAt, Ended: wholeSecond(d.now),
 		Outcome: outcome, Why: printable.Line(why), ApprovedBy: strings.Join(slices.DeleteFunc([]string{rec.ApprovedBefore, rec.ApprovedAfter}, func(by string) bool { return by == "" }), ", "),
 	}
+	if word, who, _ := strings.Cut(d.Status.Expedited, " "); word != "" {
+		ended.ExpeditedBy = cmp.Or(who, word)
+	}
 	if n := len(all) - 1; n >= 0 && all[n].Revision == ended.Revision && all[n].Stage == ended.Stage && all[n].Number == ended.Number {
 		all[n] = ended
 	} else {
@@ -35,7 +38,7 @@ func (d *decider) endAttempt(rec *v1alpha1.StageStatus, revision fleet.RevisionI
 	d.Status.History = all[max(0, len(all)-historyLength):]
 }
 
-// ticketOf names what an approval is asked for. Another revision, another plan or another attempt
+// ticketOf names what an approval is for. Another revision, another plan or another attempt
 // has another ticket.
 func (d *decider) ticketOf(rec *v1alpha1.StageStatus, gate string) string {
 	parts := []string{string(d.meta.UID), rec.Name, gate, d.Status.Wanted, d.policy.plan, fmt.Sprint(max(1, rec.Attempt), d.Status.Epoch)}
@@ -61,7 +64,7 @@ func names(word, ticket string) bool {
 // An answer is what people have said about a gate of a stage.
 type answer struct {
 	approved bool
-	rejected string // who has rejected it, and why; "" if nobody has
+	rejected string // who has rejected it, and why; "" if no person has
 	awaits   string // what is awaited if it is neither
 }
 
@@ -183,14 +186,25 @@ func (d *decider) isWanted(word string) bool {
 	return word == d.Status.Wanted || word == d.revisionName(fleet.RevisionID(d.Status.Wanted))
 }
 
-// isExpedited reports whether the wanted revision skips soaks and windows.
-func (d *decider) isExpedited() bool {
-	word, _, _ := strings.Cut(d.meta.Annotations[v1alpha1.ExpediteAnnotation], " ")
-	return word != "" && d.isWanted(word)
+// noteExpedited records that somebody lets the wanted revision skip soaks and windows.
+func (d *decider) noteExpedited() {
+	value := strings.TrimSpace(d.meta.Annotations[v1alpha1.ExpediteAnnotation])
+	word, who, _ := strings.Cut(value, " ")
+	if word == "" || !d.isWanted(word) {
+		d.Status.Expedited = ""
+		return
+	}
+	if d.Status.Expedited != value {
+		d.event("Warning", "Expedited", "%s skips soaks and windows, as %s says", d.revisionName(fleet.RevisionID(d.Status.Wanted)), cmp.Or(who, "the annotation"))
+	}
+	d.Status.Expedited = value
 }
 
-// hasFailed reports whether a stage stays as it is until another revision comes or a retry is asked
-// for.
+// isExpedited reports whether the wanted revision skips soaks and windows.
+func (d *decider) isExpedited() bool { return d.Status.Expedited != "" }
+
+// hasFailed reports whether a stage stays as it is until another revision comes or a person
+// asks for a retry.
 func hasFailed(p v1alpha1.Phase) bool {
 	switch p {
 	case v1alpha1.Failed, v1alpha1.RollingBack, v1alpha1.RolledBack, v1alpha1.RollbackNeeded:

@@ -73,7 +73,7 @@ func (d *decider) divide(i int) bool {
 // by which a batch selects it.
 func (d *decider) assign(i int) bool {
 	s, rec := d.policy.stages[i], &d.Status.Stages[i]
-	all := d.ordered(s)
+	all := slices.DeleteFunc(d.ordered(s), func(c string) bool { return d.contested([]string{c}) != "" })
 	for _, name := range all {
 		if label := d.clusters[name][d.policy.clusterLabel]; label != name && !d.seen.Can.OldRevision {
 			d.stall("ClusterLabel", "cluster %s has no label %s=%s, by which a batch could select it", name, d.policy.clusterLabel, name)
@@ -126,7 +126,7 @@ func (d *decider) assignWhole(i int, all []string) bool {
 	return true
 }
 
-// without returns the names that are not among others; nil if there is none.
+// without returns the names that are not among others; nil without one.
 func without(names, others []string) (left []string) {
 	for _, name := range names {
 		if !slices.Contains(others, name) {
@@ -231,7 +231,7 @@ func (b *batches) trimmed() []v1alpha1.Batch {
 	return b.list[:end]
 }
 
-// nextBatch returns the first batch that has not begun and has a cluster; -1 if there is none.
+// nextBatch returns the first batch that has not begun and has a cluster; -1 without one.
 func (d *decider) nextBatch(rec *v1alpha1.StageStatus) int {
 	for n := int(rec.StartedBatches); n < len(rec.Batches); n++ {
 		if len(rec.Batches[n].Clusters) > 0 {
@@ -241,7 +241,7 @@ func (d *decider) nextBatch(rec *v1alpha1.StageStatus) int {
 	return -1
 }
 
-// onlyEmptyBatches returns the next batch of a stage if all clusters of those that have begun have
+// onlyEmptyBatches returns the next batch of a stage if all clusters of the begun batches have
 // left it, so that nothing is waited for there; -1 otherwise.
 func (d *decider) onlyEmptyBatches(i int) int {
 	rec := &d.Status.Stages[i]
@@ -266,11 +266,15 @@ func (d *decider) startBatch(i, n int) bool {
 	return true
 }
 
-// heldBatch says why a batch may not start now; "" if it may.
+// heldBatch says why a batch must wait; "" if it can start now.
 func (d *decider) heldBatch(s *stage, rec *v1alpha1.StageStatus, n int) string {
 	if s.perCluster == nil && rec.Batches[n].SetAside != "" {
 		why := batchRolledBack(n, rec.Batches[n])
 		d.stall("RolledBack", "stage %q: %s", s.Name, why)
+		return why
+	}
+	if why := d.contested(rec.Batches[n].Clusters); why != "" {
+		d.stall("Conflict", "batch %d of stage %q: %s", n+1, s.Name, why)
 		return why
 	}
 	if s.BatchesInWindows {

@@ -9,7 +9,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/internal/eval"
 )
 
-// errorIn returns the first error in the columns that a condition reads; "" if there is none. Which
+// errorIn returns the first error in the columns that a condition reads; "" without one. Which
 // columns a condition reads is guessed from its string literals. It reads the tables that it names;
 // if it names none, those with a column that it names; else all tables. Of each table it reads the
 // columns that it names, or else all columns.

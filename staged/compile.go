@@ -60,6 +60,12 @@ func (p *Policy) Places(clauses []control.DownsyncPolicyClause, hold bool) bool 
 	return hashOf(clauses) == hashOf(want)
 }
 
+// Selects reports whether a stage selects a cluster with these labels. It is false for nil, which is a
+// cluster that does not exist.
+func (p *Policy) Selects(have map[string]string) bool {
+	return have != nil && slices.ContainsFunc(p.stages, func(s *stage) bool { return s.selects(have) })
+}
+
 // Held returns clauses that never update an object that a cluster has.
 func Held(clauses []control.DownsyncPolicyClause) []control.DownsyncPolicyClause {
 	clauses = slices.Clone(clauses)
@@ -175,7 +181,12 @@ func (c *compiler) policy(o Options) *Policy {
 	c.oneOf("spec.updates", string(spec.Updates), string(v1alpha1.AtOnce), string(v1alpha1.Staged))
 	c.oneOf("spec.requireEvidence", string(spec.RequireEvidence), string(v1alpha1.Exact), string(v1alpha1.Ordered), string(v1alpha1.None))
 	c.oneOf("spec.approvals", string(spec.Approvals), string(v1alpha1.Annotations), string(v1alpha1.Objects))
+	c.oneOf("spec.deletionPolicy", string(spec.DeletionPolicy), string(v1alpha1.Orphan), string(v1alpha1.Delete))
+	if p.DeletionPolicy() == "" && spec.Retention == v1alpha1.Keep {
+		c.warn("spec.deletionPolicy", "missing: a deletion of this object takes the workload from all its clusters; Orphan leaves it there")
+	}
 	c.revisions()
+	c.adopt()
 	c.updates()
 	if len(spec.Stages) == 0 {
 		c.faultf("spec.stages", "want at least one stage")

@@ -1,6 +1,7 @@
 package staged_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -25,6 +26,12 @@ spec:
   - statusCollectors: [ready]
     objectSelectors: [{matchExpressions: [{key: app, operator: Gt}]}] ### not a valid label selector operator
   - {statusCollectors: [ready]} ### chooses all there is
+  deletionPolicy: Stay ### want Orphan or Delete
+  adopt:
+  - {bindingPolicy: shop.stage.dev, stage: a.stage.b} ### that is not one of this policy
+  - {bindingPolicy: other, stage: gone} ### no stage has the name "gone"
+  - bindingPolicy: other ### other is adopted twice
+    stage: dev
   stages:
   - name: dev
     clusterSelectors: [{}]
@@ -93,6 +100,62 @@ func TestFaultsAreReportedTogether(t *testing.T) {
 		delete(wanted, f.Position.Line)
 	}
 	require.Empty(t, wanted)
+}
+
+// With updates: Staged no clause may choose the snapshots of the revisions.
+func TestAClauseThatChoosesTheSnapshots(t *testing.T) {
+	for clause, bad := range map[string]bool{
+		"{apiGroup: apps}":                           true,
+		"{resources: ['*']}":                         true,
+		"{resources: [secrets], namespaces: []}":     true,
+		"{namespaceSelectors: [{}]}":                 true,
+		"{namespaces: [stagecraft-revisions]}":       true,
+		"{resources: [deployments]}":                 false,
+		"{namespaces: [shop]}":                       false,
+		"{objectSelectors: [{matchLabels: {a: b}}]}": false,
+	} {
+		for _, updates := range []string{"Staged", "AtOnce"} {
+			text := strings.Replace(policyHead, "{statusCollectors: [agg], objectSelectors: [{matchLabels: {app: web}}]}", clause, 1)
+			_, err := staged.Compile(staged.Options{}, staged.Parse("p.yaml", []byte(text+"  updates: "+updates+"\n  stages: [{name: a, clusterSelectors: [{}]}]\n")))
+			require.Equal(t, bad && updates == "Staged", err != nil, "%s %s: %v", clause, updates, err)
+			if err != nil {
+				require.ErrorContains(t, err, "p.yaml:5:14: policy \"s\": spec.downsync[0]: it chooses")
+			}
+		}
+	}
+}
+
+// A policy that the compiler cannot see through is stalled when a snapshot is among its workload.
+func TestASnapshotInTheWorkload(t *testing.T) {
+	w := newWorld(t, twoStages(""))
+	w.settle()
+	snapshot := deployment("s-0123456789ab-0")
+	snapshot.Resource, snapshot.Namespace = "controllerrevisions", "stagecraft-revisions"
+	w.objects = append(w.objects, snapshot)
+	d := w.decide()
+	require.Contains(t, d.Message, "spec.downsync chooses controllerrevisions.apps stagecraft-revisions/s-0123456789ab-0")
+	require.True(t, w.holds("Stalled"))
+	require.Empty(t, d.Place)
+	require.Nil(t, d.Keep, "no snapshot is written, and none is forgotten")
+}
+
+// A status can hold so many clusters, and no more: nothing is left out.
+func TestTooManyClusters(t *testing.T) {
+	for n, want := range map[int]bool{5000: false, 5001: true} {
+		w := newWorld(t, twoStages(""))
+		w.clusters = map[string]map[string]string{}
+		for i := range n {
+			w.clusters[fmt.Sprintf("a-cluster-with-a-long-name-%04d", i)] = map[string]string{"env": "dev"}
+		}
+		w.clusters["elsewhere"] = map[string]string{"env": "none"}
+		d := w.settle()
+		require.Equal(t, want, strings.Contains(d.Message, "the stages have 5001 clusters"), d.Message)
+		require.Equal(t, want, len(d.Place) == 0)
+		raw, err := json.Marshal(d.Status)
+		require.NoError(t, err)
+		require.Less(t, len(raw), 400<<10)
+		t.Log(n, len(raw))
+	}
 }
 
 func TestWarnings(t *testing.T) {
@@ -281,10 +344,14 @@ func TestDocumentsCompile(t *testing.T) {
 // A fault of an expression says what to write instead, where the source shows that.
 func TestFaultsOfExpressionsHaveHints(t *testing.T) {
 	for source, want := range map[string]string{
-		"results[0].x == 1":            "undeclared reference to 'results'; want obj.results, num(column) or cell(collector, column)",
-		"0.9 * size(destinations) > 1": "want double(…) around the integer",
-		"since > 10m":                  "want duration('10m')",
-		"'x' == size(destinations)":    "no matching overload",
+		"results[0].x == 1":             "undeclared reference to 'results'; want obj.results, num(column) or cell(collector, column)",
+		"0.9 * size(destinations) > 1":  "want double(…) around the integer",
+		"since > 10m":                   "want duration('10m')",
+		"'5' == size(destinations)":     "applied to '(string, int)'; values of these types are never equal: want one of int(…)",
+		"obj.x == 1 && reported != 'b'": "values of these types are never equal",
+		"reported == 2.5":               "want one of int(…), double(…)",
+		"since > 5":                     "values of these types have no order",
+		"'x' == size(destinations)":     "no matching overload",
 	} {
 		_, err := staged.CompileCondition(source)
 		require.ErrorContains(t, err, want, source)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stagecraft-go/stagecraft/staged/fleet"
@@ -34,14 +35,20 @@ func (d *decider) setConditions() {
 	d.setCondition("Paused", d.paused, reason)
 	d.setCondition("Succeeded", d.done, reason)
 	d.setCondition("Verified", d.isVerified(), d.verifiedReason())
-	if had := slices.ContainsFunc(d.Status.Conditions, func(c metav1.Condition) bool { return c.Type == "Conflict" }); had || len(d.seen.Conflicts) > 0 {
-		d.setCondition("Conflict", len(d.seen.Conflicts) > 0, reason)
+	d.setIfEver("Conflict", len(d.conflicts) > 0, reason)
+	d.setIfEver("CannotDeliver", len(d.undelivered) > 0, reason)
+}
+
+// setIfEver sets a condition that most rollouts never have.
+func (d *decider) setIfEver(kind string, holds bool, reason string) {
+	if holds || meta.FindStatusCondition(d.Status.Conditions, kind) != nil {
+		d.setCondition(kind, holds, reason)
 	}
 }
 
 // isVerified reports whether every result is known to be of the wanted revision.
 func (d *decider) isVerified() bool {
-	if !d.seen.Can.Content || len(d.seen.Conflicts) > 0 {
+	if !d.seen.Can.Content || len(d.conflicts) > 0 {
 		return false
 	}
 	return !slices.ContainsFunc(d.policy.stages, func(s *stage) bool { return d.policy.requires(s.Name) == fleet.EvidenceNone })
@@ -62,7 +69,7 @@ func (d *decider) setCondition(kind string, holds bool, reason string) {
 	if holds {
 		c.Status = metav1.ConditionTrue
 	}
-	d.Status.Conditions = withCondition(d.Status.Conditions, c)
+	meta.SetStatusCondition(&d.Status.Conditions, c)
 }
 
 // InvalidCondition returns the condition Stalled, with reason Invalid, of a StagedBindingPolicy
@@ -85,17 +92,4 @@ func withTransitionTime(all []metav1.Condition, c metav1.Condition) metav1.Condi
 		}
 	}
 	return c
-}
-
-// withCondition returns a copy of a list in which a condition is set.
-func withCondition(all []metav1.Condition, c metav1.Condition) []metav1.Condition {
-	all = slices.Clone(all)
-	c = withTransitionTime(all, c)
-	for i, old := range all {
-		if old.Type == c.Type {
-			all[i] = c
-			return all
-		}
-	}
-	return append(all, c)
 }

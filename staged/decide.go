@@ -13,8 +13,9 @@ import (
 )
 
 // A Decision says what to do. Do it in this order: store the snapshots of Keep that are not stored
-// yet; write Status; make the placements of Place; remove those of Remove; forget the snapshots that
-// are not in Keep. After an interruption, make a new decision from the stored status.
+// yet; write Status; set the finalizer; make the placements of Place; take off the owner references of
+// Disown; remove the placements of Remove; restore the source; forget the snapshots that are not in
+// Keep; take off the finalizer. After an interruption, make a new decision from the stored status.
 //
 // Several programs may decide at the same time if each of them writes Status first, even if it has
 // not changed, under the resourceVersion of the StagedBindingPolicy that it has decided from, does
@@ -30,7 +31,15 @@ type Decision struct {
 	// Place were observed as taken over, and after these hold every cluster that has the workload
 	// from the old one and still needs it.
 	Remove []string
-	// Keep are the revisions whose snapshots are needed.
+	// Disown are the names of placements that must lose their owner references.
+	Disown []string
+	// Finalizer says that the StagedBindingPolicy must carry [v1alpha1.Finalizer], before placements
+	// are made; if not, it must not carry it, after the rest was done.
+	Finalizer bool
+	// Restore is the revision that the source must hold again, where the policy asks for that; "":
+	// none.
+	Restore fleet.RevisionID
+	// Keep are the revisions whose snapshots are needed. Nil: forget no snapshot.
 	Keep []fleet.RevisionID
 	// Events are what happened and people may want to know.
 	Events []Event
@@ -93,18 +102,20 @@ type decider struct {
 	seen     *fleet.World
 	now      time.Time
 	placed   map[string]*fleet.Placement  // observed, by name
-	clusters map[string]map[string]string // labels of those that exist; nil: not known
+	clusters map[string]map[string]string // labels of existing clusters; nil: not known
 	holders  map[string][]string          // the placements that were observed to hold a cluster
 	ledger   map[string]v1alpha1.ClusterRecord
 	known    map[*fleet.Object]*objectState // results of earlier decisions
 	used     map[*fleet.Object]*objectState // results of this one
 	recheck  time.Time                      // when to decide again; zero: never
-	addLine  func(Line)                     // receives the explanation; nil: nobody wants it
+	addLine  func(Line)                     // receives the explanation; nil: no caller wants it
 	budget   *budget                        // what evaluations may still cost
 
-	done, paused, unverified bool
-	restored                 bool   // the status is older than what exists
-	stalled                  string // the reason why the rollout is stalled; "" if it is not
+	conflicts    []v1alpha1.Conflict // those of the world that matter
+	done, paused bool
+	undelivered  []string // clusters that have joined a stage and cannot have its revision, and which
+	restored     bool     // the status is older than what exists
+	stalled      string   // the reason why the rollout is stalled; "" if it is not
 }
 
 func (r *Rollout) decider(status v1alpha1.Status, seen fleet.World) *decider {
@@ -140,11 +151,14 @@ func (r *Rollout) decider(status v1alpha1.Status, seen fleet.World) *decider {
 
 func (d *decider) run() {
 	if d.meta.DeletionTimestamp != nil {
-		return // the garbage collector deletes what it owns
+		d.end()
+		return
+	}
+	if d.Finalizer = d.policy.DeletionPolicy() != ""; d.Finalizer {
+		d.disown()
 	}
 	d.align()
-	if why := d.unprovable(); why != "" {
-		d.stall("EvidenceUnavailable", "%s", why)
+	if d.cannotBegin() {
 		d.writeLedger()
 		d.setConditions()
 		return
@@ -155,11 +169,51 @@ func (d *decider) run() {
 		}
 	}
 	d.nameSkipped()
-	d.noteConflicts()
 	d.listPlacements()
+	d.noteUndelivered()
+	d.noteAdoptions()
+	d.noteConflicts()
 	d.writeLedger()
 	d.pruneRevisions()
 	d.setConditions()
+}
+
+// maxClusters is how many clusters the ledger of one policy may have: the status must fit into an object.
+const maxClusters = 5000
+
+// cannotBegin reports whether nothing is decided now: the transport cannot give the evidence, there are
+// too many clusters for a status, or it is not known yet what the clusters have.
+func (d *decider) cannotBegin() bool {
+	if why := d.unprovable(); why != "" {
+		d.stall("EvidenceUnavailable", "%s", why)
+		return true
+	}
+	if ref := d.snapshotInWorkload(); ref != "" {
+		d.stall("SelectsRevisions", "spec.downsync chooses %s, where the snapshots of revisions are: each would be a new revision; name namespaces, resources or labels", ref)
+		return true
+	}
+	if n := len(d.clustersWith("", func(c v1alpha1.ClusterRecord) bool { return c.Stage != "" || isRecorded(c) })); n > maxClusters {
+		d.stall("TooManyClusters", "the stages have %d clusters, and a status can hold %d: divide the policy", n, maxClusters)
+		return true
+	}
+	return d.isRecovering()
+}
+
+// snapshotInWorkload returns an object of the workload that is in the namespace of the snapshots; ""
+// without one.
+func (d *decider) snapshotInWorkload() string {
+	objects := d.seen.Workload.Objects
+	for _, p := range d.seen.Placements {
+		if !p.Taken {
+			objects = slices.Concat(objects, p.Objects)
+		}
+	}
+	for _, o := range objects {
+		if ref := o.Ref(); ref.Namespace == fleet.SnapshotNamespace {
+			return ref.String()
+		}
+	}
+	return ""
 }
 
 // unprovable says that the transport cannot give the evidence that the policy asks for; "" if it
@@ -184,7 +238,7 @@ func (d *decider) active() int {
 
 // step makes one step, and reports whether another one may follow.
 func (d *decider) step() bool {
-	d.Message, d.stalled, d.paused, d.done, d.recheck = "", "", false, false, time.Time{}
+	d.Message, d.stalled, d.paused, d.done, d.recheck, d.Restore = "", "", false, false, time.Time{}, ""
 	if d.Status.ActiveStage == "" {
 		return d.enter(0)
 	}

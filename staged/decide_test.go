@@ -306,7 +306,7 @@ func TestExplainSaysWhatIsSeenAndWanted(t *testing.T) {
 		"num('sum') > 0 && obj.gone":                {`num("sum") is 1, want > 0; obj.gone: no such key: gone`, "obj.gone: no such key: gone"},
 		"num('n') > 0":                              {`num("n") > 0: no collector has a column n, only sum`, `num("n") > 0: no collector has a column n, only sum`},
 		"cell('agg', 'n') > 0":                      {`cell("agg", "n") > 0: collector agg has no column n, only sum`, "collector agg has no column n"},
-		"reported > 1":                              {"reported > 1: nobody says which clusters reported", "reported > 1: nobody says which clusters reported"},
+		"reported > 1":                              {"reported > 1: it is not known which clusters reported", "reported > 1: it is not known which clusters reported"},
 		"num('sum') > 1 || num('sum') == 0":         {`saw agg: sum = 1; wants num("sum") > 1, num("sum") == 0`, "in dev1: saw agg: sum = 1"},
 		"cell('agg', 'sum') + 1 == 2 && 1 == 2 - 1": {`cell("agg", "sum") + 1 is 2, want 2; 2 - 1 is 1, want 1`, `stage "prod" is the last`},
 	} {

@@ -43,7 +43,7 @@
 //
 // One decision leaves the active stage and starts the next if all of this holds: the condition is
 // true for the CombinedStatus of every object that the filter keeps; the guards hold; both have held
-// for the soak; a person has approved, where approval is asked for; the objects that are gates
+// for the soak; a person has approved, where the stage wants that; the objects that are gates
 // satisfy their conditions; the transport reports no error; and the next stage may start: it is not
 // paused, it is approved, and its windows are open.
 //
@@ -77,10 +77,11 @@
 //
 //   - applied is the revision that the transport confirmed in a cluster; empty is not known;
 //   - a report counts for the wanted revision if its evidence is at least requireEvidence. Exact: the
-//     report carries the revision. Ordered: it was written after the delivery was confirmed, or the
-//     object is the same in both revisions. None: any report. Ordered is no proof: an agent that
-//     writes a cached old status late passes it.
-//   - the condition Verified is false while None is asked for, or is all there is.
+//     report carries the revision. Ordered: the object is the same in both revisions; or its spec
+//     differs and its observedGeneration has risen since before the delivery; or, without one, it was
+//     written after the delivery was confirmed. None: any report. Ordered is no proof: an agent that
+//     writes a cached old status late, while an autoscaler raises the generation, passes it.
+//   - the condition Verified is false while a stage requires None, or gets no more.
 //
 // Default is Ordered with updates: Staged, and None with AtOnce. The KubeStellar hub alone gives None:
 // there updates: Staged is stalled, EvidenceUnavailable, and nothing is changed, until the player may
@@ -100,11 +101,38 @@
 // RollbackNeeded, and the message names the revision that the source must hold again; once it does,
 // these clusters get it before and apart from all stages. The workload is removed only from a cluster
 // that had none of it before the policy brought it: the transport saw that, or the stage says
-// withdrawFirst: true. Any other cluster keeps what it has.
+// withdrawFirst: true. Any other cluster keeps what it has. With revisions.restore the source is
+// written back to that revision, unless a GitOps tool manages it.
+//
+// A cluster that joins a passed stage gets the revision of that stage. If that cannot be placed, the
+// cluster waits by name (condition CannotDeliver). A held cluster that received something else, because
+// it lost an object, is named (event Escaped) and gets a turn.
 //
 // An approval names the ticket that the status and the message show. The ticket stands for the policy,
 // stage, gate, revision, plan and attempt. A value without a ticket counts only at evidence None, and
 // only if the annotation was seen absent after the ticket was in the status.
+//
+// The annotation expedite.community.kubestellar.io: "<revision> <who>" lets a revision skip soaks and
+// windows, and nothing else.
+//
+// # Adoption, deletion and recovery
+//
+// A BindingPolicy of a former StagedBindingPolicy of the same name is taken over. One of a user is
+// taken over if spec.adopt names it: the stage first holds its clusters and objects, so that they keep
+// what they have; then the message asks for its removal, or the rollout removes it (release: true).
+// The stage starts after that.
+//
+// With deletionPolicy Orphan, the default with updates: Staged, a deletion leaves the workload. With
+// Delete it is removed, the last stage first. In both cases the object has a finalizer, and placements
+// have no owner references. Without a deletion policy the garbage collector removes BindingPolicies.
+//
+// After its status was lost or restored, or the object has another uid, a rollout places and removes
+// nothing until it is known what each reachable cluster has, for ten minutes at most (Recovering).
+//
+// Where somebody else places objects of the workload in a cluster first, the policy places nothing
+// there, and is stalled (Conflict). The other goes on with a warning.
+//
+// A policy can have 5,000 clusters; with more it is stalled (TooManyClusters).
 //
 // # Time
 //
@@ -116,7 +144,7 @@
 //
 // Soak and progressDeadlineSeconds are those of each batch: ten batches that soak for 30m take five
 // hours. With batchSoak and stageDeadlineSeconds there are a soak and a deadline of the whole stage.
-// With perCluster each cluster is a batch of its own and several are under way at once: see
+// With perCluster each cluster is its own batch and several are under way at once: see
 // [v1alpha1.PerCluster].
 //
 // # Invariants
@@ -133,14 +161,14 @@
 //	    keeps a cluster until another one was observed to hold it.
 //	(c) A rollback ends: the stage is not entered again until another revision comes or a retry is asked
 //	    for.
-//	(d) When conditions hold and nobody edits, the rollout comes to its end, each cluster that
+//	(d) When conditions hold and no user edits, the rollout comes to its end, each cluster that
 //	    should have the workload has it, and nothing is left over.
 //	(e) Every wait has a reason: the object, the cluster and the value that was seen, or the
 //	    placement, the revision, the time or the annotation that is awaited.
 //
-// A decision is to be carried out in this order: the status, then placements, then removals. Each
+// Carry a decision out in this order: the status, then placements, then removals. Each
 // placement carries the version that the status has for it. So one that another program has read long
-// ago, or one from before it was removed, is recognised, and a late write of another program fails. A
+// ago, or one from before it was removed, is recognized, and a late write of another program fails. A
 // placement that is newer than the status shows that an old status was restored: then no approval and
 // no soak from before counts.
 //
@@ -154,7 +182,7 @@
 //   - A cluster that joins before the turn of its stage receives nothing until then; one that loses an
 //     object receives the newest version.
 //   - Objects that are added to or removed from the workload come and go everywhere at once.
-//   - A write of labels or annotations of an object is a new revision, too. Status that is returned
+//   - A write of labels or annotations of an object is also a new revision. Status that is returned
 //     into objects would be one, so wantSingletonReportedState is refused.
 //   - A version that is applied while a wave of clusters is open reaches that wave at once. It counts
 //     as the newer revision only.
@@ -171,8 +199,8 @@
 //
 // # Compatibility
 //
-// Policies for the workload stager work unchanged and mean the same. Where its behaviour is a
-// fault, ours differs on purpose:
+// Policies for the workload stager work unchanged and mean the same. Where its behavior is a
+// fault, ours differs intentionally:
 //
 //	the workload stager does                          | we do                             | test
 //	--------------------------------------------------+-----------------------------------+------------------------------

@@ -11,7 +11,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// enter starts the first stage from i on that is not skipped, if it and those that are skipped may
+// enter starts the first stage from i on that is not skipped, if it and the skipped ones may
 // start. If all are skipped, the rollout ends in the stage before i.
 func (d *decider) enter(i int) bool {
 	first := i
@@ -85,6 +85,11 @@ func (d *decider) mayStart(i int) bool {
 	case d.inWaves(i) && d.clusters == nil:
 		d.stall("ClustersUnknown", "%s of stage %q needs the clusters, which are not known", s.batching(), s.Name)
 		return false
+	case d.contested(d.selected(s)) != "":
+		d.stall("Conflict", "stage %q is not started: %s", s.Name, d.contested(d.selected(s)))
+		return false
+	case d.adopting(i) != "":
+		d.Message = d.adopting(i)
 	case s.Approval != nil && s.Approval.Before && !d.isApprovedBefore(i):
 		if d.stalled != "" {
 			return false

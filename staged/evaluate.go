@@ -75,8 +75,8 @@ func (d *decider) assessWave(a *assessor, w wave, since *metav1.Time) {
 	}
 }
 
-// destinationsOf returns the clusters that a wave is assessed for: those that its placement holds,
-// or, where single clusters are placed, those that exist.
+// destinationsOf returns the clusters that a wave is assessed for: the clusters of its placement,
+// or, where single clusters are placed, the existing ones.
 func (d *decider) destinationsOf(w wave) (names []string) {
 	if !d.seen.Can.OldRevision {
 		return d.placed[w.name].Has
@@ -166,7 +166,7 @@ func (d *decider) combine(o *fleet.Object, destinations []string, reports map[st
 }
 
 // uncovered says that a placement does not hold the clusters of its batch yet, as after a change of
-// the batch; "" if it does, or nobody knows the clusters.
+// the batch; "" if it does, or the clusters are not known.
 func (d *decider) uncovered(w wave, destinations []string) string {
 	switch {
 	case w.batch < 0 || d.seen.Can.OldRevision:
@@ -300,8 +300,8 @@ func (e *evaluator) evaluateCondition(variables map[string]any) finding {
 	return found
 }
 
-// errReported is the value of the variable reported where nobody knows how many clusters reported.
-var errReported = types.NewErr("nobody says which clusters reported")
+// errReported is the value of the variable reported where it is not known how many clusters reported.
+var errReported = types.NewErr("it is not known which clusters reported")
 
 // variables returns the variables of a condition.
 func (e *evaluator) variables(o *objectState) (map[string]any, error) {

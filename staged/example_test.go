@@ -60,7 +60,7 @@ func ExamplePolicy_Explain() {
 	}
 	// Output:
 	// waiting: stage "dev": deployments.apps shop/nginx: num("sum") is 1, want >= 2
-	// ok: stage "dev": not checked for 1 objects, because nobody says which clusters reported when: silence, age, maxSilent
+	// ok: stage "dev": not checked for 1 objects, because it is not known which clusters reported when: silence, age, maxSilent
 }
 
 // halfReady is one Deployment in dev with one replica available.

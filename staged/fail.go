@@ -176,20 +176,22 @@ func (d *decider) retire(i int) bool {
 	rec := &d.Status.Stages[i]
 	all := d.clustersWith("", func(c v1alpha1.ClusterRecord) bool { return c.Back != "" })
 	var waiting []string
-	needed := map[string]bool{}
+	needed, back := map[string]bool{}, ""
 	for _, name := range all {
-		if c := d.ledger[name]; c.Applied != c.Back {
-			waiting = append(waiting, name)
+		if c := d.ledger[name]; c.Applied == c.Back {
+			continue
+		} else if waiting = append(waiting, name); !d.isPlaceable(c.Back) {
+			back = c.Back
 			needed[d.revisionName(fleet.RevisionID(c.Back))] = true
 		}
 	}
 	withdrawn := d.clustersWith("", func(c v1alpha1.ClusterRecord) bool { return c.Desired == v1alpha1.Withdrawn })
 	withdrawn = slices.DeleteFunc(withdrawn, func(name string) bool { return !d.isHeld(name) })
 	switch {
-	case len(waiting) > 0 && !d.seen.Can.OldRevision:
+	case len(needed) > 0:
 		d.setRetired(v1alpha1.RollbackNeeded)
-		d.stall("RollbackNeeded", "stage %q has failed: %s; %s keeps %s until the source holds %s again", rec.Name, rec.Message,
-			firstOf(waiting, ", "), d.revisionName(fleet.RevisionID(d.Status.Wanted)), firstOf(sortedKeys(needed), ", "))
+		d.stall("RollbackNeeded", "stage %q has failed: %s; %s keeps %s until the source holds %s again%s", rec.Name, rec.Message,
+			firstOf(waiting, ", "), d.revisionName(fleet.RevisionID(d.Status.Wanted)), firstOf(sortedKeys(needed), ", "), d.restore(sortedKeys(needed), fleet.RevisionID(back)))
 	case len(waiting)+len(withdrawn) > 0:
 		d.stall("RollingBack", "stage %q has failed: %s; waits for %s to go back", rec.Name, rec.Message, firstOf(append(waiting, withdrawn...), ", "))
 	default:
@@ -197,6 +199,24 @@ func (d *decider) retire(i int) bool {
 		d.stall("RolledBack", "stage %q was rolled back from %s: %s; to try again: %s", rec.Name, d.revisionName(fleet.RevisionID(d.Status.Wanted)), rec.Message, d.retryText(rec.Name))
 	}
 	return false
+}
+
+// restore asks for the source to be written back, if the policy wants that and it can be done, and says
+// so.
+func (d *decider) restore(needed []string, back fleet.RevisionID) string {
+	r := d.policy.object.Spec.Revisions
+	switch w := d.seen.Workload; {
+	case r == nil || !r.Restore:
+		return ""
+	case len(needed) > 1:
+		return ": it is not restored, since clusters need several revisions"
+	case w.CannotRestore != "":
+		return ": it is not restored, since " + w.CannotRestore
+	case !slices.Contains(w.Kept, back):
+		return ": it is not restored, since its snapshot is not kept"
+	}
+	d.Restore = back
+	return ", which is written back now"
 }
 
 // setRetired records how far a rollback is, in all stages that are rolled back.
@@ -214,14 +234,14 @@ func (d *decider) setRetired(phase v1alpha1.Phase) {
 	}
 }
 
-// before returns the stage before i, skipped stages left out; -1 if there is none.
+// before returns the stage before i, skipped stages left out; -1 without one.
 func (d *decider) before(i int) int {
 	for i--; i >= 0 && d.Status.Stages[i].Phase == v1alpha1.Skipped; i-- {
 	}
 	return i
 }
 
-// first returns the first stage before i that was not skipped; -1 if there is none.
+// first returns the first stage before i that was not skipped; -1 without one.
 func (d *decider) first(i int) int {
 	for j := range i {
 		if d.Status.Stages[j].Phase != v1alpha1.Skipped {

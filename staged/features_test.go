@@ -248,7 +248,7 @@ func TestObjectsWithoutStatusAreNotWaitedFor(t *testing.T) {
 		o := w.observe()
 		for i := range o.Reports {
 			if o.Reports[i].Object.Resource == "configmaps" {
-				o.Reports[i].Clusters = nil // nobody reports what has no status
+				o.Reports[i].Clusters = nil // no cluster reports what has no status
 			}
 		}
 		return o

@@ -10,10 +10,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// conflict says that somebody else places the same objects in one of these clusters; "" if nobody
+// conflict says that somebody else places the same objects in one of these clusters; "" if no placement
 // does, or this policy was there first.
 func (d *decider) conflict(clusters []string) string {
-	for _, c := range d.seen.Conflicts {
+	for _, c := range d.conflicts {
 		both := slices.DeleteFunc(slices.Clone(c.Clusters), func(name string) bool { return !slices.Contains(clusters, name) })
 		if len(both) > 0 && !c.First {
 			return fmt.Sprintf("%s places the same objects in %s", c.Owner, firstOf(both, ", "))
@@ -22,17 +22,42 @@ func (d *decider) conflict(clusters []string) string {
 	return ""
 }
 
+// readConflicts finds the conflicts that matter: in clusters that the policy holds, or will place
+// something in.
+func (d *decider) readConflicts() {
+	for _, c := range d.seen.Conflicts {
+		c.Clusters = slices.DeleteFunc(slices.Clone(c.Clusters), func(name string) bool { return !d.isHeld(name) && d.isLeft(name) })
+		if len(c.Clusters) > 0 {
+			d.conflicts = append(d.conflicts, c)
+		}
+	}
+}
+
+// isLeft reports whether a cluster belongs to a stage that was left under retention Move.
+func (d *decider) isLeft(cluster string) bool {
+	i := slices.IndexFunc(d.policy.stages, func(s *stage) bool { return s.Name == d.ledger[cluster].Stage })
+	return d.policy.object.Spec.Retention != v1alpha1.Keep && i >= 0 && i < d.active()
+}
+
+// contested is conflict for clusters that no placement of this policy holds yet: nothing is placed there.
+func (d *decider) contested(clusters []string) string {
+	return d.conflict(slices.DeleteFunc(slices.Clone(clusters), d.isHeld))
+}
+
 // noteConflicts says who else places the same objects in the same clusters. The policy that was there
 // first goes on; the newcomer is stalled.
 func (d *decider) noteConflicts() {
-	for _, c := range d.seen.Conflicts {
+	d.Status.Conflicts = d.conflicts
+	for _, c := range d.conflicts {
 		why := fmt.Sprintf("%s places the same objects in %s", c.Owner, firstOf(c.Clusters, ", "))
-		if d.explain(d.Status.ActiveStage, why); c.First {
+		d.explain(d.Status.ActiveStage, why)
+		switch {
+		case c.First:
 			d.Message += "; warning: " + why
-			continue
+		case d.stalled != "Conflict":
+			d.done = false
+			d.stall("Conflict", "%s: %s", d.Message, why)
 		}
-		d.done = false
-		d.stall("Conflict", "%s: %s", d.Message, why)
 	}
 }
 

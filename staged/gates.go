@@ -2,16 +2,20 @@ package staged
 
 import (
 	"cmp"
+	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/stagecraft-go/stagecraft/internal/position"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/internal/eval"
+	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// gates compiles what a stage asks for beside its condition.
+// gates compiles what a stage asks for in addition to its condition.
 func (c *compiler) gates(path string, i int, s *stage) {
 	s.soak = c.duration(path+".soak", s.Soak)
 	if s.BatchSoak != nil {
@@ -108,14 +112,42 @@ func (c *compiler) revisions() {
 	}
 }
 
+// adopt checks which BindingPolicies of users are taken over.
+func (c *compiler) adopt() {
+	spec := c.definition.policy.Spec
+	for i, a := range spec.Adopt {
+		path := position.Index("spec.adopt", i)
+		if a.BindingPolicy == "" || strings.HasPrefix(a.BindingPolicy, c.definition.policy.Name+v1alpha1.StageSeparator) {
+			c.faultf(path+".bindingPolicy", "want the name of a BindingPolicy that is not one of this policy, got %q", a.BindingPolicy)
+		}
+		n := slices.IndexFunc(spec.Stages, func(s v1alpha1.Stage) bool { return s.Name == a.Stage })
+		if n < 0 {
+			c.faultf(path+".stage", "no stage has the name %q", a.Stage)
+		} else if s := spec.Stages[n]; s.MaxConcurrency != nil || s.PerCluster != nil {
+			c.faultf(path+".stage", "stage %q divides its clusters: adopt first, and write maxConcurrency or perCluster after that", a.Stage)
+		}
+		if slices.ContainsFunc(spec.Adopt[:i], func(o v1alpha1.Adoption) bool { return o.BindingPolicy == a.BindingPolicy }) {
+			c.faultf(path+".bindingPolicy", "%s is adopted twice", a.BindingPolicy)
+		}
+	}
+}
+
 // updates checks what staged updates cannot stand next to.
 func (c *compiler) updates() {
 	spec := c.definition.policy.Spec
 	if spec.Updates != v1alpha1.Staged {
 		return
 	}
+	snapshot := kubestellar.Object{Group: "apps", Version: "v1", Resource: "controllerrevisions", Namespace: fleet.SnapshotNamespace, Name: c.definition.policy.Name}
+	secret := kubestellar.Object{Version: "v1", Resource: "secrets", Namespace: fleet.SnapshotNamespace, Name: c.definition.policy.Name}
 	for i, clause := range spec.Downsync {
 		path := position.Index("spec.downsync", i)
+		for _, o := range []kubestellar.Object{snapshot, secret} {
+			if _, selects := kubestellar.Match(spec.Downsync[i:i+1], o, kubestellar.Namespaces{o.Namespace: {"kubernetes.io/metadata.name": o.Namespace}}); selects {
+				c.faultf(path, "it chooses %s in namespace %s, where the snapshots of revisions are, so that each snapshot would be a new revision: name namespaces, resources or labels", o.Resource, o.Namespace)
+				break
+			}
+		}
 		if clause.CreateOnly {
 			c.faultf(path+".createOnly", "with updates: Staged it is set until the turn of a cluster comes, and not by hand")
 		}

@@ -379,7 +379,7 @@ func TestSkipIfEmpty(t *testing.T) {
 	}
 }
 
-// Time in which nobody decided counts for at most the gap: no soak ends by it, and no deadline.
+// Time without a decision counts for at most the gap: no soak ends by it, and no deadline.
 func TestTimeInWhichNobodyLooksDoesNotCount(t *testing.T) {
 	w := newWorld(t, twoStages("    soak: 10m\n"))
 	w.available["dev1"] = 1

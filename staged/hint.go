@@ -13,7 +13,7 @@ var durationText = regexp.MustCompile(`[0-9]+$`)
 
 // hinted adds to a fault of an expression what to write instead, where the source shows that.
 func hinted(source string, e *position.Error) *position.Error {
-	hint := hintAt(source, e.Offset)
+	hint := hintAt(source, e.Offset, strings.Contains(e.Err.Error(), "no matching overload")) // CEL has no code for it
 	if hint == "" {
 		return e
 	}
@@ -23,8 +23,8 @@ func hinted(source string, e *position.Error) *position.Error {
 }
 
 // hintAt returns what to write instead of what stands at an offset of an expression; "" if that is not
-// known.
-func hintAt(source string, offset int) string {
+// known. At an operator there is something to say if the types of its sides are at fault.
+func hintAt(source string, offset int, ofTypes bool) string {
 	if offset < 0 || offset >= len(source) {
 		return ""
 	}
@@ -35,8 +35,13 @@ func hintAt(source string, offset int) string {
 		return "want obj.results, num(column) or cell(collector, column)"
 	case unit != "" && number != "":
 		return fmt.Sprintf("want duration('%s%s')", number, unit)
+	case !ofTypes:
 	case strings.ContainsAny(rest[:1], "+-*/"):
 		return "numbers of two types are not computed with each other: want double(…) around the integer"
+	case strings.HasPrefix(rest, "==") || strings.HasPrefix(rest, "!="):
+		return "values of these types are never equal: want one of int(…), double(…), string(…) or duration(…) around one side"
+	case strings.ContainsAny(rest[:1], "<>"):
+		return "values of these types have no order: want one of int(…), double(…) or duration(…) around one side"
 	}
 	return ""
 }

@@ -40,7 +40,7 @@ type stageSpec struct {
 	onFailure   string // "": there is no failureCondition
 	paused      bool
 	mayBeFaulty int // maxFailures
-	windows     int // 0: none, 1: for the stage, 2: for its batches, too
+	windows     int // 0: none, 1: for the stage, 2: also for its batches
 }
 
 func (s stageSpec) yaml() string {

@@ -89,7 +89,7 @@ func hasClusters(seen hubState, env string) bool {
 }
 
 // satisfied reports whether all clusters that the BindingPolicies of a stage bind are ready, in
-// what was seen, but those that may be set aside.
+// what was seen, except clusters that may be set aside.
 func satisfied(s stageSpec, seen hubState) bool {
 	bound, missing := 0, 0
 	for name, b := range seen.bindings {
@@ -121,7 +121,7 @@ func satisfied(s stageSpec, seen hubState) bool {
 func (m *model) checkKept(before map[string][]string, written string) {
 	v, s := m.variant(), m.hub.status
 	if s.ObservedGeneration != int64(m.hub.generation) {
-		return // nobody has seen the newest spec yet
+		return // no player has seen the newest spec yet
 	}
 	active := v.index(s.ActiveStage)
 	after := m.served()

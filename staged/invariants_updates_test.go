@@ -16,7 +16,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// deliver brings the workload to the clusters, and a new version of it to those that a BindingPolicy
+// deliver brings the workload to the clusters, and a new version of it to clusters that a BindingPolicy
 // without createOnly serves. Clusters that are not silent report
 // what has changed.
 func (m *model) deliver() {

@@ -2,8 +2,11 @@ package staged
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -44,6 +47,10 @@ func (d *decider) readCluster(c *fleet.Cluster) {
 		}
 	}
 	rec.Stage = stage
+	if known && rec.Applied != "" && c.Applied == "" && rec.Desired == v1alpha1.Hold && d.isHeld(c.Name) {
+		d.event("Warning", "Escaped", "%s was held at %s and received something else, because it lost an object or was open for a moment: probably %s", c.Name,
+			d.revisionName(fleet.RevisionID(rec.Applied)), d.revisionName(d.seen.Workload.Revision))
+	}
 	if d.seen.Can.Content || d.isHeld(c.Name) {
 		rec.Mark = c.Mark
 	}
@@ -63,12 +70,17 @@ func (d *decider) readCluster(c *fleet.Cluster) {
 // isHeld reports whether a placement was observed to hold a cluster.
 func (d *decider) isHeld(cluster string) bool { return len(d.holders[cluster]) > 0 }
 
-// writeLedger writes the table into the status. Clusters of which nothing is known but their stage
-// are left out.
+// isRecorded reports whether something is known of a cluster in addition to its stage.
+func isRecorded(rec v1alpha1.ClusterRecord) bool {
+	return rec != (v1alpha1.ClusterRecord{Stage: rec.Stage})
+}
+
+// writeLedger writes the table into the status. It leaves out clusters that have
+// only a stage.
 func (d *decider) writeLedger() {
 	groups := map[v1alpha1.ClusterRecord][]string{}
 	for name, rec := range d.ledger {
-		if rec != (v1alpha1.ClusterRecord{Stage: rec.Stage}) {
+		if isRecorded(rec) {
 			groups[rec] = append(groups[rec], name)
 		}
 	}
@@ -110,7 +122,7 @@ func (d *decider) desire() {
 	}
 	for name, rec := range d.ledger {
 		switch {
-		case rec.Back != "" && d.seen.Can.OldRevision, rec.Back != "" && rec.Back == d.Status.Wanted:
+		case rec.Back != "" && d.isPlaceable(rec.Back):
 			if rec.Desired != rec.Back && d.mayGoBack(name) {
 				rec.Desired = rec.Back
 			}
@@ -121,25 +133,60 @@ func (d *decider) desire() {
 			rec.Fresh = d.isFresh(name)
 			rec.Desired = cmp.Or(d.Status.Wanted, v1alpha1.Hold)
 		case d.seen.Can.OldRevision:
-			rec.Desired = cmp.Or(rec.Desired, rec.Applied, d.joined(rec))
+			rec.Desired = cmp.Or(rec.Desired, rec.Applied, d.joined(name, rec))
 		case d.isHeld(name):
 			rec.Desired = v1alpha1.Hold
 		default:
-			rec.Desired = ""
+			rec.Desired = d.joined(name, rec)
 		}
 		d.ledger[name] = rec
 	}
 }
 
 // joined returns the revision for a cluster that has nothing and belongs to a stage that was passed
-// or skipped before the wanted revision came.
-func (d *decider) joined(rec v1alpha1.ClusterRecord) string {
+// or skipped before the wanted revision came; "": no revision, or one that cannot be placed any more.
+// Then the cluster waits, by name, for the turn of its stage.
+func (d *decider) joined(name string, rec v1alpha1.ClusterRecord) string {
 	for _, s := range d.Status.Stages {
-		if s.Name == rec.Stage {
+		if s.Name != rec.Stage || s.FulfilledWith == "" || !d.seen.Can.Content {
+			continue
+		}
+		if d.isPlaceable(s.FulfilledWith) && d.seen.Can.OldRevision {
 			return s.FulfilledWith
+		}
+		if s.FulfilledWith != d.Status.Wanted {
+			d.undelivered = append(d.undelivered, fmt.Sprintf("%s (%s)", name, d.revisionName(fleet.RevisionID(s.FulfilledWith))))
 		}
 	}
 	return ""
+}
+
+// isPlaceable reports whether a revision can be brought to clusters now: the source holds it, or its
+// content is kept and the transport can place it.
+func (d *decider) isPlaceable(id string) bool {
+	kept := d.seen.Workload.Kept
+	return id == d.Status.Wanted || d.seen.Can.OldRevision && (kept == nil || slices.Contains(kept, fleet.RevisionID(id)))
+}
+
+// noteUndelivered says which held clusters have something unknown, and which clusters have joined a stage
+// and cannot have its revision.
+func (d *decider) noteUndelivered() {
+	unknown := d.clustersWith("", func(c v1alpha1.ClusterRecord) bool { return c.Desired == v1alpha1.Hold && c.Applied == "" })
+	if unknown = slices.DeleteFunc(unknown, func(c string) bool { return !d.isHeld(c) }); d.seen.Can.Content && len(unknown) > 0 {
+		why := fmt.Sprintf("it is not known what %s has: it gets a turn of its own", firstOf(unknown, ", "))
+		d.explain(d.Status.ActiveStage, why)
+		d.Message += "; " + why
+	}
+	had := meta.IsStatusConditionTrue(d.Status.Conditions, "CannotDeliver")
+	if len(d.undelivered) == 0 {
+		return
+	}
+	slices.Sort(d.undelivered)
+	why := fmt.Sprintf("the source does not hold the revision any more that clusters of passed stages have: %s wait for the turn of their stage", firstOf(d.undelivered, ", "))
+	if d.explain(d.Status.ActiveStage, why); !had {
+		d.event("Warning", "CannotDeliver", "%s", why)
+	}
+	d.done, d.Message = false, d.Message+"; "+why
 }
 
 // isFresh reports whether a cluster had nothing of the workload before the policy brought it: the

@@ -191,7 +191,7 @@ func (m *model) happen(o op) {
 	case "lose":
 		m.hub.status = v1alpha1.Status{}
 		m.hub.version++
-		m.now = m.now.Add(2 * time.Second) // nobody restores a backup faster
+		m.now = m.now.Add(2 * time.Second) // a backup is not restored faster
 		m.rollbacks, m.batchRollbacks = 0, 0
 		m.losses++
 		m.past = nil
@@ -315,7 +315,7 @@ func (m *model) observation(seen hubState) bindingpolicy.Observation {
 	return o
 }
 
-// write carries out the next write of a player. It is false if there is none.
+// write carries out the next write of a player. It is false without one.
 func (m *model) write(n int) bool {
 	p := &m.players[n]
 	if len(p.writes) == 0 {

@@ -23,7 +23,7 @@ type wave struct {
 	absent   bool     // none of the clusters of the batch exists any more
 }
 
-// byName reports whether placements name their clusters: with updates: Staged, so that nobody joins
+// byName reports whether placements name their clusters: with updates: Staged, so that no cluster joins
 // before the turn of the stage, and where the transport has no selectors.
 func (d *decider) byName() bool { return d.policy.stagesUpdates() || d.seen.Can.OldRevision }
 
@@ -60,9 +60,11 @@ func (d *decider) listPlacements() {
 		d.placeByRevision(i)
 		return
 	case i < 0:
+		d.placeAdopted()
 		d.holdLater(nil)
 		return
 	}
+	d.placeAdopted()
 	for _, w := range wanted {
 		if p := d.placed[w.name]; p != nil && p.Taken {
 			d.stall("NameTaken", "%s %s exists and does not belong to this StagedBindingPolicy: rename the stage", d.kind(), w.name)
@@ -113,7 +115,12 @@ func (d *decider) noteClusters() {
 func (d *decider) place(w wave) fleet.Placement {
 	p := d.placementOf(w)
 	d.acceptAdopted(p)
-	rec, hash := d.own(w.name, p.Stage), d.specHash(p)
+	return d.versioned(p)
+}
+
+// versioned gives a placement its version: a new one if it must change.
+func (d *decider) versioned(p fleet.Placement) fleet.Placement {
+	rec, hash := d.own(p.Name, p.Stage), d.specHash(p)
 	if rec.Spec != hash || rec.Removing {
 		d.Status.Version++
 		rec.Version, rec.Spec, rec.Removing = d.Status.Version, hash, false
@@ -191,7 +198,7 @@ func (d *decider) isElsewhere(w wave, cluster string) bool {
 }
 
 // isFrozen reports whether the clusters of a wave keep what they have, where the transport can hold
-// one revision only: all but those that have their turn and were not observed with the wanted
+// one revision only: all except waves that have their turn and were not observed with the wanted
 // revision yet.
 func (d *decider) isFrozen(w wave) bool {
 	if !d.policy.stagesUpdates() {
@@ -258,7 +265,8 @@ func (d *decider) holdLater(wanted []wave) {
 	}
 	for n := range d.Status.Placements {
 		rec := &d.Status.Placements[n]
-		isWanted := slices.ContainsFunc(wanted, func(w wave) bool { return w.name == rec.Name })
+		isWanted := slices.ContainsFunc(wanted, func(w wave) bool { return w.name == rec.Name }) ||
+			slices.ContainsFunc(d.Place, func(p fleet.Placement) bool { return p.Name == rec.Name })
 		if isWanted || rec.Removing || !d.exists(rec.Name) {
 			continue
 		}
@@ -281,6 +289,9 @@ func (d *decider) placeByRevision(active int) {
 			}
 			continue
 		}
+		if !d.isPlaceable(rec.Desired) {
+			continue // it keeps what it has
+		}
 		key := [2]string{rec.Stage, rec.Desired}
 		groups[key] = append(groups[key], name)
 	}
@@ -288,13 +299,8 @@ func (d *decider) placeByRevision(active int) {
 	used := map[string]bool{}
 	for _, key := range keys {
 		p := fleet.Placement{Name: d.groupName(key), Stage: key[0], Clusters: groups[key], Revision: fleet.RevisionID(key[1])}
-		rec, hash := d.own(p.Name, p.Stage), d.specHash(p)
-		if rec.Spec != hash {
-			d.Status.Version++
-			rec.Version, rec.Spec = d.Status.Version, hash
-		}
-		p.Version, used[p.Name] = rec.Version, true
-		d.Place = append(d.Place, p)
+		used[p.Name] = true
+		d.Place = append(d.Place, d.versioned(p))
 	}
 	d.Status.Placements = slices.DeleteFunc(d.Status.Placements, func(o v1alpha1.OwnedPlacement) bool { return !used[o.Name] && d.placed[o.Name] == nil })
 }
@@ -328,7 +334,7 @@ func (d *decider) isReleased(cluster string, active int) bool {
 	return len(d.turnOf(active)) > 0 && d.Status.Stages[active].Phase != v1alpha1.Pending
 }
 
-// acceptAdopted recognises a placement of another program that was adopted and is as it must be. One
+// acceptAdopted recognizes a placement of another program that was adopted and is as it must be. One
 // that carries a version is of a status that was lost. It gets a new version, so that a removal that
 // was decided before the loss fails.
 func (d *decider) acceptAdopted(want fleet.Placement) {
@@ -387,8 +393,8 @@ func (d *decider) isCurrent(name string) bool {
 	return rec != nil && d.exists(name) && d.placed[name].Version == rec.Version
 }
 
-// holds returns the clusters that may have the workload from a placement: those that it held last,
-// and those that it selects now.
+// holds returns the clusters that may have the workload from a placement: the clusters that it held last,
+// and the clusters that it selects now.
 func (d *decider) holds(name string) []string {
 	names := map[string]bool{}
 	if rec := d.owned(name); rec != nil {

@@ -111,7 +111,7 @@ const timeStep = 10 * time.Second
 // leastEmpty is how long a stage that had clusters must be without any, at least, to be skipped.
 const leastEmpty = time.Minute
 
-// staysEmpty reports whether a started stage without clusters is to be skipped: it never had one,
+// staysEmpty reports whether a started stage without clusters must be skipped: it never had one,
 // or has none for as long as its soak. The last stage waits for clusters.
 func (d *decider) staysEmpty(i int, empty bool) bool {
 	s, rec := d.policy.stages[i], &d.Status.Stages[i]
@@ -297,7 +297,7 @@ func (d *decider) finish(i int) {
 	}
 }
 
-// exceptions returns the clusters of passed stages that have nothing yet, and those that do not have
+// exceptions returns the clusters of passed stages that have nothing yet, and clusters that do not have
 // the wanted revision.
 func (d *decider) exceptions(active int) (unserved, behind []string) {
 	if d.policy.object.Spec.Retention != v1alpha1.Keep && !d.policy.stagesUpdates() {

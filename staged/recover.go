@@ -3,11 +3,13 @@ package staged
 import (
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// owned returns the record of a placement; nil if there is none.
+// owned returns the record of a placement; nil without one.
 func (d *decider) owned(name string) *v1alpha1.OwnedPlacement {
 	n, found := slices.BinarySearchFunc(d.Status.Placements, name, compareOwned)
 	if !found {
@@ -31,7 +33,7 @@ func (d *decider) own(name, stage string) *v1alpha1.OwnedPlacement {
 }
 
 // adopt makes a record of each placement that has none. One that is as new as the status is a rest,
-// of a write that came late: it is to be removed. Others exist because the status was lost, or
+// of a write that came late: it must be removed. Others exist because the status was lost, or
 // another program has made them: then adopt is true. A placement that is newer than the status shows
 // that the status is an old one that was restored.
 func (d *decider) adopt() (lost bool) {
@@ -45,6 +47,13 @@ func (d *decider) adopt() (lost bool) {
 		s.Version, s.Epoch = s.FirstVersion, s.FirstVersion
 	}
 	known := s.Version
+	d.restored = s.UID != "" && s.UID != d.meta.UID && s.ActiveStage != ""
+	s.UID = d.meta.UID
+	for n := range s.Placements {
+		if d.placed[s.Placements[n].Name] == nil {
+			s.Placements[n].UID = "" // it is made again, with another one
+		}
+	}
 	for _, name := range sortedKeys(d.placed) {
 		p := d.placed[name]
 		if p.Taken {
@@ -54,7 +63,9 @@ func (d *decider) adopt() (lost bool) {
 			d.restored = true
 		}
 		s.Version = max(s.Version, p.Version)
-		if d.owned(name) != nil {
+		if rec := d.owned(name); rec != nil {
+			d.restored = d.restored || rec.UID != "" && p.UID != rec.UID
+			rec.UID = p.UID
 			continue
 		}
 		stage := strings.TrimPrefix(name, d.policy.Name()+v1alpha1.StageSeparator)
@@ -62,15 +73,60 @@ func (d *decider) adopt() (lost bool) {
 			stage = d.policy.stages[j].Name
 		}
 		rec := d.own(name, stage)
-		rec.Version = p.Version
+		rec.Version, rec.UID = p.Version, p.UID
 		rec.Removing = s.FirstVersion < rec.Version && rec.Version <= known && !d.seen.Can.OldRevision
 		lost = lost || !rec.Removing
 	}
 	return lost
 }
 
-// distrust takes nothing for approved, witnessed or failed that a restored status says.
+// longestRecovery is how long a rollout waits for clusters that do not show what they have.
+const longestRecovery = 10 * time.Minute
+
+// noteRecovery begins to wait until it is known what the clusters have.
+func (d *decider) noteRecovery() {
+	if d.seen.Can.Content {
+		d.Status.Recovering = &v1alpha1.Clock{At: wholeSecond(d.now)}
+	}
+}
+
+// isRecovering reports whether it is not known yet what clusters have that can show it. Until then
+// nothing is placed and nothing is removed.
+func (d *decider) isRecovering() bool {
+	s := &d.Status
+	if s.Recovering == nil {
+		return false
+	}
+	var unknown []string
+	for name, holders := range d.holders {
+		canBeKnown := d.seen.Can.OldRevision || slices.ContainsFunc(holders, func(h string) bool { return !d.placed[h].Hold })
+		if d.ledger[name].Applied == "" && canBeKnown && (d.clusters == nil || d.clusters[name] != nil) {
+			unknown = append(unknown, name)
+		}
+	}
+	slices.Sort(unknown)
+	if len(unknown) == 0 || d.hasEnded(&s.Recovering, longestRecovery) {
+		s.Recovering = nil
+		d.baseline()
+		return false
+	}
+	d.stall("Recovering", "the status was lost or restored: nothing is changed until it is known what %s has, for %s at most", firstOf(unknown, ", "), longestRecovery)
+	return true
+}
+
+// baseline takes what clusters have for what was good there, where no record says more.
+func (d *decider) baseline() {
+	for _, name := range d.clustersWith("", func(c v1alpha1.ClusterRecord) bool { return c.LastGood == "" && c.Applied != "" }) {
+		d.change([]string{name}, func(c *v1alpha1.ClusterRecord) { c.LastGood = c.Applied })
+		d.nameRevision(fleet.RevisionID(d.ledger[name].Applied))
+	}
+}
+
+// distrust takes nothing for approved, witnessed, failed or applied that a restored status says.
 func (d *decider) distrust() {
+	if d.noteRecovery(); d.seen.Can.Content {
+		d.change(sortedKeys(d.ledger), func(c *v1alpha1.ClusterRecord) { c.Applied, c.Mark = "", "" })
+	}
 	d.Status.Epoch = max(d.Status.Epoch+1, d.now.Unix())
 	for j := range d.Status.Stages {
 		rec := &d.Status.Stages[j]
@@ -93,7 +149,7 @@ func forget(rec *v1alpha1.StageStatus) {
 }
 
 // recover finds the active stage when the status was lost: the last one that has a BindingPolicy.
-// Nothing that exists is taken for approved.
+// Nothing that exists counts as approved.
 func (d *decider) recover() {
 	s := &d.Status
 	active, has := -1, map[int]bool{}
@@ -105,6 +161,7 @@ func (d *decider) recover() {
 	if active < 0 {
 		return
 	}
+	d.noteRecovery()
 	for j := range s.Stages[:active+1] {
 		rec := &s.Stages[j]
 		if has[j] || d.policy.object.Spec.Retention != v1alpha1.Keep {

@@ -6,7 +6,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// release marks the placements that nobody needs any more, and removes those whose clusters are
+// release marks the placements that are no longer needed, and removes the ones whose clusters are
 // covered.
 func (d *decider) release(wanted []wave) {
 	needed := map[string]bool{}

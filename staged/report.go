@@ -38,7 +38,7 @@ func reportsFromRows(s *control.CombinedStatus, destinations []string) ([]fleet.
 
 // withoutStatus are the kinds of every cluster whose objects have no status. KubeStellar's agent
 // reports the status of an object, and so nothing of these: there is a CombinedStatus, in which the
-// returned status of each cluster is empty for ever.
+// returned status of each cluster is empty forever.
 var withoutStatus = map[[2]string]bool{
 	{"", "configmaps"}: true, {"", "secrets"}: true, {"", "serviceaccounts"}: true, {"", "endpoints"}: true,
 	{"", "limitranges"}: true, {"", "podtemplates"}: true, {"", "events"}: true,
@@ -55,7 +55,7 @@ var withoutStatus = map[[2]string]bool{
 // one: nothing waits for that.
 func neverReports(o fleet.ObjectRef) bool { return withoutStatus[[2]string{o.Group, o.Resource}] }
 
-// columnOf returns the first column of which every cell matches; -1 if there is none.
+// columnOf returns the first column in which every cell matches; -1 without one.
 func columnOf(r control.NamedStatusCombination, matches func(control.Value) bool) int {
 	for i := range r.ColumnNames {
 		differs := slices.ContainsFunc(r.Rows, func(row control.StatusCombinationRow) bool {
@@ -68,7 +68,7 @@ func columnOf(r control.NamedStatusCombination, matches func(control.Value) bool
 	return -1
 }
 
-// timeOf returns the time in a cell; zero if there is none. KubeStellar writes a time as an Object
+// timeOf returns the time in a cell; zero without one. KubeStellar writes a time as an Object
 // that holds a JSON string, and 1970 for a cluster that has never reported.
 func timeOf(v control.Value) time.Time {
 	text := ""

@@ -28,13 +28,7 @@ func (d *decider) noteRevision() {
 	if id == "" || string(id) == s.Wanted {
 		return
 	}
-	if !slices.ContainsFunc(s.Revisions, func(r v1alpha1.Revision) bool { return r.ID == string(id) }) {
-		last := int64(0)
-		for _, r := range s.Revisions {
-			last = max(last, r.Ordinal)
-		}
-		s.Revisions = append(slices.Clone(s.Revisions), v1alpha1.Revision{ID: string(id), Ordinal: last + 1, Name: fmt.Sprintf("r%d-%s", last+1, id.Short())})
-	}
+	d.nameRevision(id)
 	was := fleet.RevisionID(s.Wanted)
 	s.Wanted = string(id)
 	switch {
@@ -44,6 +38,19 @@ func (d *decider) noteRevision() {
 	case was != "":
 		d.renew(was, d.revisionName(id)+" is wanted")
 	}
+}
+
+// nameRevision gives a revision the next number and a name, unless it has one.
+func (d *decider) nameRevision(id fleet.RevisionID) {
+	s := &d.Status
+	if slices.ContainsFunc(s.Revisions, func(r v1alpha1.Revision) bool { return r.ID == string(id) }) {
+		return
+	}
+	last := int64(0)
+	for _, r := range s.Revisions {
+		last = max(last, r.Ordinal)
+	}
+	s.Revisions = append(slices.Clone(s.Revisions), v1alpha1.Revision{ID: string(id), Ordinal: last + 1, Name: fmt.Sprintf("r%d-%s", last+1, id.Short())})
 }
 
 // supersede makes all stages begin again, because another revision is wanted.
@@ -92,7 +99,7 @@ func (d *decider) renew(was fleet.RevisionID, why string) {
 	d.event("Normal", "RevisionChanged", "%s, and comes to all clusters at once", why)
 }
 
-// pruneRevisions forgets revisions that no record names, but for the newest.
+// pruneRevisions forgets revisions that no record names, except the newest ones.
 func (d *decider) pruneRevisions() {
 	needed := map[string]bool{d.Status.Wanted: true}
 	for _, c := range d.ledger {

@@ -274,7 +274,7 @@ func (r *replay) ensure(p *control.BindingPolicy) {
 // A scenario is what the events of a trace stand for, and what we do.
 type scenario struct {
 	values  []string // of the CombinedStatuses, in their order
-	objects []string // of the workload; nginx if there are none
+	objects []string // of the workload; nginx without any
 	log     string
 	differs string // why this is not what the workload stager does; "" if it is
 }

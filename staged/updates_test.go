@@ -23,7 +23,7 @@ type updated struct {
 	*world
 	version  string
 	have     map[string]string // the version in each cluster
-	reported map[string]string // the version of which its last report is
+	reported map[string]string // the version in its last report
 	mute     map[string]bool   // clusters that report nothing new
 	offline  map[string]bool   // clusters that nothing is delivered to
 }
@@ -214,7 +214,7 @@ func TestAFailedUpdateKeepsTheWorkloadAndGoesBackByTheSource(t *testing.T) {
 }
 
 // A version that comes while prod is being updated begins with dev. Prod was observed with the version
-// of its turn, so it is held there until its turn comes again, under Move, too.
+// of its turn, so it is held there until its turn comes again, also under Move.
 func TestUpdatesOfStagesWhoseTurnComesAgainWait(t *testing.T) {
 	u := newUpdated(t, policyText(stageText("dev", "dev"), stageText("prod", "prod")), "dev/d", "prod/p")
 	u.roll(8)
@@ -298,7 +298,7 @@ func TestClustersThatJoinBeforeTheTurnOfTheirStage(t *testing.T) {
 	}
 }
 
-// After a loss of the status all stages are passed again. Nobody waits for a new status of clusters
+// After a loss of the status all stages are passed again. No stage waits for a new status of clusters
 // that have the newest version already, because there will be none.
 func TestUpdatesWaitForNoStatusOfClustersThatHaveTheNewVersion(t *testing.T) {
 	u := newUpdated(t, policyText(stageText("dev", "dev"), stageText("prod", "prod"))+keep, "dev/d", "prod/p")
@@ -336,7 +336,7 @@ func TestUpdatesOfClustersThatBecomeBatchesInTheirTurn(t *testing.T) {
 	require.True(t, u.holds("Succeeded"), u.last.Message)
 }
 
-// A Binding that is still that of the clusters a batch had says nothing of those that it has now.
+// A Binding that is still that of the clusters a batch had says nothing of its clusters now.
 func TestUpdatesWaitForTheBindingOfTheClustersOfTheirBatch(t *testing.T) {
 	for _, field := range []string{"perCluster: {maxUnavailable: 1}", "maxConcurrency: 1"} {
 		u := newUpdated(t, policyText(stageText("dev", "dev", field), stageText("prod", "prod"))+keep, "dev/d1", "prod/p1")

@@ -18,7 +18,7 @@ type window struct {
 	deny     bool
 }
 
-// next returns the first time from t on at which the window is open. It is false if there is none.
+// next returns the first time from t on at which the window is open. It is false without one.
 func (w window) next(t time.Time) (time.Time, bool) {
 	for start := range w.schedule.After(t.Add(-w.duration), w.zone) {
 		if start.Before(t) {
@@ -83,7 +83,7 @@ func allowed(windows []window, t time.Time) (first time.Time) {
 	return first
 }
 
-// denied returns when the windows with deny that are open at t end, or t if there are none.
+// denied returns when the windows with deny that are open at t end, or t without any.
 func denied(windows []window, t time.Time, left *int) time.Time {
 	for _, w := range windows {
 		if w.deny {

@@ -54,7 +54,7 @@ spec:
   downsync: [{statusCollectors: [agg], objectSelectors: [{matchLabels: {app: web}}]}]
 `
 
-// twoStages is dev, then prod, with more fields of dev; they win over those that stand here.
+// twoStages is dev, then prod, with more fields of dev; they win over the fields here.
 func twoStages(fields string) string {
 	for _, line := range []string{"    condition: num('sum') == 1\n", "    clusterSelectors: [{matchLabels: {env: dev}}]\n"} {
 		if key, _, _ := strings.Cut(line, ":"); !strings.Contains("\n"+fields, "\n"+key+":") {
@@ -280,7 +280,7 @@ func (w *world) pass(d time.Duration) {
 	w.now = end
 }
 
-// sleep lets time pass in which nobody decides.
+// sleep lets time pass without decisions.
 func (w *world) sleep(d time.Duration) { w.now = w.now.Add(d) }
 
 // approve lets alice approve a gate, with the ticket that the status shows.
@@ -295,7 +295,7 @@ func (w *world) approveAs(key, who string) {
 	w.consents = consents
 }
 
-// consent writes the annotations of those who approve.
+// consent writes the annotations of the people who approve.
 func (w *world) consent() {
 	for _, s := range w.status.Stages {
 		if a := s.Awaiting; a != nil && w.consents[a.Gate+"."+s.Name] != "" {

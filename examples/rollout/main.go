@@ -8,6 +8,8 @@
 //	go run ./examples/rollout -clusters           # two dev clusters, and a policy that fits them
 //	go run ./examples/rollout -update             # a new image, stage by stage
 //	go run ./examples/rollout -rollback           # a bad image, and how the old one comes back
+//	go run ./examples/rollout -ocm                # the same over Open Cluster Management
+//	go run ./examples/rollout -argo               # the same over Argo CD
 //	go run ./examples/rollout -policy my.yaml -seed 2 -html > my.html
 //	go run ./examples/rollout -help               # what may be in a file
 package main
@@ -33,7 +35,7 @@ Rehearses StagedBindingPolicies in memory and prints what happens.
 
 A file of -policy is Kubernetes YAML, with any of
 
-  StagedBindingPolicy   at least one; each is rehearsed by itself
+  StagedBindingPolicy   at least one; each is rehearsed by itself, or, with -together, all on one hub
   StatusCollector       those that the policies name
   ManagedCluster        a cluster: its name and its labels. Annotations say what happens there:
                           rehearsal.script   the statuses of its objects, and how long after they
@@ -42,6 +44,7 @@ A file of -policy is Kubernetes YAML, with any of
                                              without kind: all objects. It replaces Stages.
                           rehearsal.latency  how long its statuses take to the hub, such as 5s
                           rehearsal.silent   "true": it never reports
+                          rehearsal.had      "true": it has the workload from the start, from elsewhere
   Script                what users and clusters do meanwhile, and whether there is a second player:
                         changes and lag, as package rehearse describes them; see update.yaml
   Stage                 of kwok: what objects of a kind do in a cluster
@@ -70,6 +73,9 @@ type options struct {
 	clusters bool
 	update   bool
 	rollback bool
+	together bool
+	ocm      bool
+	argo     bool
 }
 
 func parse(args []string, stderr io.Writer) (o options, err error) {
@@ -99,6 +105,9 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	flags.BoolVar(&o.clusters, "clusters", false, "two dev clusters, and a second policy for them")
 	flags.BoolVar(&o.update, "update", false, "a new image, rolled out stage by stage and cluster by cluster")
 	flags.BoolVar(&o.rollback, "rollback", false, "a bad image, and how the old one comes back")
+	flags.BoolVar(&o.ocm, "ocm", false, "a bad version that goes back, over Open Cluster Management")
+	flags.BoolVar(&o.argo, "argo", false, "a bad version that goes back, over Argo CD")
+	flags.BoolVar(&o.together, "together", false, "rehearse all policies on one hub, instead of each by itself")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -162,16 +171,24 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// play rehearses each policy on clusters of its own.
+// play rehearses each policy on its own clusters, or all together.
 func play(ctx context.Context, o options, stdout io.Writer) error {
+	if o.ocm || o.argo {
+		return playPort(ctx, o.argo, stdout)
+	}
 	s, err := o.scenario()
 	if err != nil {
 		return err
 	}
 	var timelines []*rehearse.Timeline
-	for _, policy := range s.policies {
+	policies := s.policies
+	if o.together {
+		policies = policies[:1]
+	}
+	for _, policy := range policies {
 		in := s.input
 		in.Policy, in.Approvals = policy, o.approvals(policy)
+		in.Others = s.policies[len(policies):]
 		timeline, fault := rehearse.Run(ctx, in)
 		if fault != nil {
 			err = errors.Join(err, fmt.Errorf("policy %q: %w", policy.Name, fault))

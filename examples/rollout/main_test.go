@@ -172,6 +172,32 @@ func TestUpdateOfTheImage(t *testing.T) {
 	require.NotContains(t, out, "is gone")
 }
 
+// Over transports that can place an old revision, each cluster of prod gets its own back, and dev keeps the
+// new one.
+func TestRollbackOverPorts(t *testing.T) {
+	for _, flag := range []string{"-ocm", "-argo"} {
+		out := output(t, 0, flag)
+		rest := out
+		for _, line := range []string{
+			"cluster dev1: from nothing to version 1", "cluster prod1: from nothing to version 1", "Succeeded: ", "+1m0s", "cluster dev1: from 1 to version 2",
+			"cluster prod1: from 1 to version 2", "cluster prod2: from 1 to version 2", "RollingBack: ", "cluster prod1: from 2 to version 1", "cluster prod2: from 2 to version 1", "RolledBack: ",
+		} {
+			_, after, found := strings.Cut(rest, line)
+			require.True(t, found, "%s: %s\n%s", flag, line, out)
+			rest = after
+		}
+		require.NotContains(t, out, "dev1: from 2")
+	}
+}
+
+// Two policies for the same clusters on one hub: the second one waits.
+func TestPoliciesTogether(t *testing.T) {
+	second := strings.Replace(embedded(t, "policy.yaml"), "name: nginx-staged-bindingpolicy", "name: copy", 1)
+	out := output(t, 0, "-together", "-policy", write(t, embedded(t, "policy.yaml", "workload.yaml")), "-policy", write(t, second))
+	require.Contains(t, out, "policy copy: ")
+	require.NotContains(t, out, "\ncopy\n")
+}
+
 // A bad image is held in prod, and the old one comes back before dev has its turn. Nothing is removed.
 func TestRollbackOfTheImage(t *testing.T) {
 	out := output(t, 0, "-rollback")

@@ -203,6 +203,10 @@ var annotationReaders = map[string]annotationReader{
 		c.Silent, err = strconv.ParseBool(text)
 		return err
 	},
+	"rehearsal.had": func(c *rehearse.Cluster, text string) (err error) {
+		c.Had, err = strconv.ParseBool(text)
+		return err
+	},
 }
 
 // collectorOf converts a StatusCollector. staged.Compile has reported its faults.
@@ -214,7 +218,7 @@ func collectorOf(obj *unstructured.Unstructured) (c control.StatusCollector, err
 	return c, yaml.Unmarshal(raw, &c)
 }
 
-// clusterOf returns the cluster of a ManagedCluster of Open Cluster Management, the kind of which
+// clusterOf returns the cluster of a ManagedCluster of Open Cluster Management:
 // KubeStellar's inventory consists.
 func clusterOf(obj *unstructured.Unstructured) (c rehearse.Cluster, faults []error) {
 	c.Name, c.Labels = obj.GetName(), obj.GetLabels()
@@ -234,7 +238,7 @@ func clusterOf(obj *unstructured.Unstructured) (c rehearse.Cluster, faults []err
 	return c, faults
 }
 
-// scriptOfObject returns what happens beside the rollout.
+// scriptOfObject returns what happens in addition to the rollout.
 func scriptOfObject(obj *unstructured.Unstructured) (rehearse.Script, []error) {
 	fields := maps.Clone(obj.Object)
 	for _, name := range []string{"apiVersion", "kind", "metadata"} {

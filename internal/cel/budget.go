@@ -132,6 +132,8 @@ func (m metered) call(node interpreter.InterpretableCall) (interpreter.Interpret
 	switch {
 	case name == sortedName:
 		return sortedRange{node, args[0]}, nil
+	case name == keyName:
+		return computedKey{node, args[0]}, nil
 	case name == overloads.Matches:
 		return m.matches(node)
 	}

@@ -55,7 +55,7 @@ type Compiler struct {
 // NewCompiler returns a Compiler. The error is about a variable or a Library that cel-go refuses.
 func NewCompiler(o Options) (*Compiler, error) {
 	options := []cel.EnvOption{
-		cel.CustomTypeAdapter(adapter{}), cel.DefaultUTCTimeZone(true), cel.EnableMacroCallTracking(), sortedFunction,
+		cel.CustomTypeAdapter(adapter{}), cel.DefaultUTCTimeZone(true), cel.EnableMacroCallTracking(), sortedFunction, keyFunction,
 	}
 	for name, t := range o.Variables {
 		options = append(options, cel.Variable(name, t))
@@ -102,7 +102,12 @@ func (e *CompileError) Unwrap() []error { return e.faults }
 
 // Compile compiles an expression. If wanted is not empty, the type of the result must be one of
 // these types, or be known only at run time. The error is a *CompileError.
-func (c *Compiler) Compile(source string, want ...*types.Type) (*Program, error) {
+func (c *Compiler) Compile(source string, want ...*types.Type) (p *Program, err error) {
+	defer func() { // cel-go 0.31 panics at {dyn(b"a"): 1}, which it computes when it compiles
+		if fault := recover(); fault != nil {
+			p, err = nil, Fault("cel-go panics: %v", fault)
+		}
+	}()
 	if strings.TrimSpace(source) == "" {
 		return nil, Fault("empty expression")
 	}
@@ -115,6 +120,7 @@ func (c *Compiler) Compile(source string, want ...*types.Type) (*Program, error)
 		c.options.Rewrite(parsed.NativeRep())
 	}
 	sortRanges(parsed.NativeRep())
+	wrapKeys(parsed.NativeRep())
 	checked, issues := c.env.Check(parsed)
 	if issues.Err() != nil {
 		return nil, newCompileError("check", source, issues)

@@ -37,8 +37,13 @@ var costs = map[string]Cost{
 	"distinct": func(args []ref.Val, left int) (int, int) { return product([]ref.Val{args[0], args[0]}, left) },
 	"sort":     sorting, "@sortByAssociatedKeys": sorting,
 	"indexOf": scanned, "lastIndexOf": scanned,
-	"flatten": deep, "format": deep, "json.encode": deep,
-	"charAt": rewritten, "substring": rewritten, "reverse": rewritten, "trim": rewritten, "strings.quote": rewritten,
+	"flatten": multiple(2, deep), "slice": multiple(2, shallow), "math.@max": multiple(2, shallow), "math.@min": multiple(2, shallow),
+	"format": multiple(4, deep), "json.encode": multiple(16, deep),
+	"timestamp": multiple(16, shallow), "duration": multiple(4, shallow), "bool": multiple(4, shallow), "int": multiple(4, shallow),
+	"uint": multiple(4, shallow), "double": multiple(4, shallow),
+	"getDate": zoned, "getDayOfMonth": zoned, "getDayOfWeek": zoned, "getDayOfYear": zoned, "getFullYear": zoned, "getHours": zoned,
+	"getMilliseconds": zoned, "getMinutes": zoned, "getMonth": zoned, "getSeconds": zoned,
+	"charAt": rewritten, "substring": rewritten, "reverse": rewritten, "trim": rewritten, "strings.quote": multiple(2, rewritten),
 	"lowerAscii": rewritten, "upperAscii": rewritten, "base64.encode": rewritten, "base64.decode": rewritten,
 	"bytes": rewritten, "string": rewritten,
 	"join":        joined,
@@ -77,10 +82,16 @@ func deep(args []ref.Val, left int) (steps, _ int) {
 	return steps, 0
 }
 
-// compared goes no further than the smaller of two values.
+// compared goes no further than the smaller of two values. It counts both in turn, because to count
+// a large one is work as well.
 func compared(args []ref.Val, left int) (steps, _ int) {
-	steps = work(args[0], left)
-	return min(steps, work(args[1], steps)), 0
+	for limit := 16; ; limit *= 4 {
+		limit = min(limit, max(left, 0))
+		x, y := work(args[0], limit), work(args[1], limit)
+		if least := min(x, y); least <= limit || limit >= left {
+			return 2 * least, 0
+		}
+	}
 }
 
 func within(args []ref.Val, left int) (steps, _ int) {
@@ -90,13 +101,17 @@ func within(args []ref.Val, left int) (steps, _ int) {
 	return work(args[1], left), 0
 }
 
-// sum is the size of two texts one after the other; lists are not copied, but a map macro adds
-// elements to a list with the largest allowed number.
+// sum is the size of two texts or lists one after the other. A macro adds to a list of its own, which
+// is not copied.
 func sum(args []ref.Val, _ int) (steps, size int) {
 	x, isList := args[0].(traits.Lister)
 	y, both := args[1].(traits.Lister)
 	if isList && both {
-		return 0, times(intOf(x.Size())+intOf(y.Size()), elementSize)
+		n, m := intOf(x.Size()), intOf(y.Size())
+		if _, grows := x.(traits.MutableLister); grows {
+			return m / 4, times(n+m, elementSize)
+		}
+		return (n + m) / 4, times(n+m, elementSize)
 	}
 	steps, _ = shallow(args, 0)
 	return 2 * steps, len(textOf(args[0])) + len(textOf(args[1]))
@@ -111,8 +126,29 @@ func sorting(args []ref.Val, left int) (steps, _ int) {
 	return times(16, steps), 0
 }
 
+// scanned makes lists of the characters of both texts, and then looks at each place.
 func scanned(args []ref.Val, _ int) (steps, _ int) {
-	return times(len(textOf(args[0])), len(textOf(args[1]))+1) / bytesPerStep, 0
+	n, m := len(textOf(args[0])), len(textOf(args[1]))
+	return (times(n, m) + times(8, n+m)) / bytesPerStep, 0
+}
+
+// multiple is a cost a number of times.
+func multiple(n int, cost Cost) Cost {
+	return func(args []ref.Val, left int) (steps, size int) {
+		steps, size = cost(args, left)
+		return times(n, steps), size
+	}
+}
+
+// zoneSteps is the cost of reading a time zone from a file.
+const zoneSteps = 300
+
+func zoned(args []ref.Val, left int) (steps, _ int) {
+	steps, _ = shallow(args, left)
+	if len(args) > 1 {
+		steps = zoneSteps + 16*steps
+	}
+	return steps, 0
 }
 
 func joined(args []ref.Val, left int) (steps, size int) {
@@ -163,6 +199,10 @@ func times(a, b int) int {
 	}
 	return a * b
 }
+
+// Work returns the steps that it takes to go through a value and all its parts, up to a number above
+// limit.
+func Work(v any, limit int) int { return work(v, limit) }
 
 // work returns the steps that it takes to go through a value and all its parts. It stops at a
 // number above limit: because of sharing, a small value can look larger than any memory.

@@ -79,3 +79,21 @@ func TestMapsMeasureEachElementOnce(t *testing.T) {
 	require.LessOrEqual(t, times, 2*len(list))
 	require.NotZero(t, times)
 }
+
+// TestPanicsOfCompilationAreFaults compiles maps whose keys cannot be keys. cel-go computes constants
+// when it compiles, and does not recover there.
+func TestPanicsOfCompilationAreFaults(t *testing.T) {
+	c := testCompiler(t, Options{})
+	for _, source := range []string{`{dyn(b"a"): 1} == {}`, `[{dyn(b"a"): 1}]`} {
+		_, err := c.Compile(source)
+		var fault *CompileError
+		require.ErrorAs(t, err, &fault, source)
+	}
+	for _, source := range []string{`{bytes("a" + string(1)): 1} == {}`, `{dyn(bytes(self)): 1} == {}`} {
+		p, err := c.Compile(source)
+		if err == nil {
+			_, err = p.Eval(variables{"self": "a"})
+		}
+		require.Error(t, err, source)
+	}
+}

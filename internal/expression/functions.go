@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"fmt"
 	"time"
 
 	googlecel "github.com/google/cel-go/cel"
@@ -22,7 +23,10 @@ var functions = []googlecel.EnvOption{
 }
 
 // costs has the functions that do not read their arguments as a whole.
-var costs = map[string]cel.Cost{"@since": func([]ref.Val, int) (steps, size int) { return 0, 0 }}
+var costs = map[string]cel.Cost{
+	"@since":   func([]ref.Val, int) (steps, size int) { return 8, 0 },
+	"Quantity": func([]ref.Val, int) (steps, size int) { return 16, 0 },
+}
 
 func unixSecond(v ref.Val) ref.Val {
 	t, ok := v.(types.Timestamp)
@@ -52,5 +56,8 @@ func creation(obj map[string]any) (time.Time, error) {
 		return t, nil
 	}
 	text, _ := v.(string)
+	if len(text) > 64 { // the error would have it in it
+		return time.Time{}, fmt.Errorf("metadata.creationTimestamp is no time: it has %d bytes", len(text))
+	}
 	return time.Parse(time.RFC3339, text)
 }

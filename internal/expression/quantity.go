@@ -70,13 +70,16 @@ func parseQuantity(v ref.Val) ref.Val {
 // CEL.
 func (q quantity) Weight() int {
 	words := (q.Num().BitLen() + q.Denom().BitLen()) / 64
-	return words * words / 16
+	return words + words*words/16
 }
 
 // tooLong reports whether a text has too many digits: exact numbers of this size take too long.
 func tooLong(text string) bool {
+	if len(text) > 64 {
+		return true
+	}
 	_, exponent, _ := strings.Cut(strings.ToLower(text), "e")
-	return len(text) > 64 || len(exponent) > 4
+	return len(exponent) > 4
 }
 
 // rational returns a CEL number exactly.

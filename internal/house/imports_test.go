@@ -73,7 +73,7 @@ var coreMayImport = map[string][]string{
 	"staged/kubestellar":              {"internal/position", "staged/control", "staged/internal/eval"},
 	"examples/readiness":              {"kstatus", "kstatus/audit", "kstatus/wait", "stage/transport"},
 	"staged/rehearse":                 {"internal/printable", "internal/object", "internal/position", "stage", "stage/memory", "stage/simulation", "staged", "staged/bindingpolicy", "staged/control", "staged/fleet", "staged/kubestellar", "staged/v1alpha1"},
-	"examples/rollout":                {"stage", "staged", "staged/control", "staged/rehearse", "staged/v1alpha1"},
+	"examples/rollout":                {"stage", "stage/memory", "staged", "staged/application", "staged/control", "staged/fleet", "staged/kubestellar", "staged/manifestwork", "staged/player", "staged/rehearse", "staged/v1alpha1"},
 	"examples/lifecycle":              {"internal/files", "kstatus", "stage", "stage/diagram", "stage/explore", "stage/lint", "stage/memory", "stage/presets", "stage/v1alpha1"},
 	"examples/quickstart":             {"stage", "stage/memory", "stage/presets", "stage/simulation"},
 }

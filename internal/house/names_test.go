@@ -19,7 +19,7 @@ var moreNames = map[string]struct {
 }{
 	"stage":           {40, "the design allows it 40: seven constants are kinds of one trace"},
 	"stage/v1alpha1":  {33, "is the API of kwok, type by type"},
-	"staged/v1alpha1": {69, "is the API of the StagedBindingPolicy, type by type"},
+	"staged/v1alpha1": {76, "is the API of the StagedBindingPolicy, type by type"},
 	"stage/lab/hunt":  {42, "issue 41 writes it again"},
 }
 

@@ -2,6 +2,7 @@ package jq
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/big"
 )
@@ -73,6 +74,8 @@ func shallowSize(v any) int {
 	case *big.Int:
 		n := x.BitLen() / 8 // arithmetic and printing take longer than linear time
 		return elementSize + n + times(n, n)/64
+	case json.Number: // of fromjson; gojq parses it again for each operation
+		return elementSize + len(x) + times(len(x), len(x))/64
 	}
 	return elementSize
 }

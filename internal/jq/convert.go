@@ -56,7 +56,7 @@ func numberToGojq(text json.Number) any {
 	switch {
 	case isInteger && i.IsInt64() && int64(int(i.Int64())) == i.Int64():
 		return int(i.Int64())
-	case isInteger:
+	case isInteger && i.BitLen() <= maxBits:
 		return i
 	case err != nil:
 		return nil

@@ -73,7 +73,8 @@ func one(f filter, out []any, v any) (output any, found bool, err error) {
 	return out[n], true, nil
 }
 
-// term compiles a term with its suffixes. The `?` of jq belongs to the last suffix before it alone.
+// term compiles a term with its suffixes. The `?` of jq belongs to the last suffix before it alone,
+// and a second `?` to all suffixes before it.
 func (c *compiler) term(t *gojq.Term) filter {
 	parts, suffixes := []filter{}, t.SuffixList
 	if names := fieldNames(t); len(names) > 0 {
@@ -81,8 +82,10 @@ func (c *compiler) term(t *gojq.Term) filter {
 	} else {
 		parts = append(parts, c.base(t))
 	}
-	for _, s := range suffixes {
+	for i, s := range suffixes {
 		switch last := len(parts) - 1; {
+		case s.Optional && i > 0 && suffixes[i-1].Optional:
+			parts = []filter{optional(inOrder(parts))}
 		case s.Optional:
 			parts[last] = optional(parts[last])
 		case s.Iter:
@@ -94,6 +97,10 @@ func (c *compiler) term(t *gojq.Term) filter {
 			return c.refuse()
 		}
 	}
+	return inOrder(parts)
+}
+
+func inOrder(parts []filter) filter {
 	f := parts[0]
 	for _, next := range parts[1:] {
 		f = pipe(f, next)

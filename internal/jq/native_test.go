@@ -126,6 +126,9 @@ func requireSame(t *testing.T, source string, obj map[string]any) {
 	s := &jq.Input{Object: obj, Now: time.Time{}}
 	for range 2 { // a Scope can be used again
 		got, err := program.Run(s)
+		if err != nil && strings.Contains(source, "*") && strings.Contains(err.Error(), "size budget") {
+			return // a text times 9007199254740993
+		}
 		if wantErr != nil {
 			require.EqualError(t, err, wantErr.Error(), "%s on %v", source, obj)
 			continue
@@ -205,7 +208,24 @@ func (g grammar) wider(depth int) string {
 		return g.query(1)
 	}
 	a, b := g.wider(depth-1), g.wider(depth-1)
-	switch g.IntN(10) {
+	switch g.IntN(15) {
+	case 10:
+		return g.access(a, b)
+	case 11:
+		return "(" + g.target(a) + ")" + pick(g, " = ", " |= ", " += ", " //= ") + pick(g, "("+b+")", "empty", "(select(.))", "(.., 1)", "(.[0]?)", "[1, 2, 3]")
+	case 12:
+		return "[path(" + g.target(a) + ")]" + pick(g, "", " | length", "[0]", "[]?")
+	case 13:
+		return "(" + a + ") as " + pick(g, "[$x, $y]", "{a: $x, b: $y}", `{("a", "b"): $x, $y}`, `{"a\(1)": $x, $y}`, "{(.a): [$x]} ?// $x | 1 as $y", "$x | . as [$y] ?// $y",
+			"{$x, $y}", "{(1): $x} ?// $x | 2 as $y") + " | [$x, $y]"
+	case 14:
+		return g.path(0) + " | " + pick(g, "[paths]", "[paths(type == \"number\")]", "[tostream]", "fromstream(tostream)", "with_entries(.)", "to_entries", "map_values(empty)",
+			"map_values(., 1)", "walk(.)", "[limit(2; .[])]", "first(.[])", "[skip(1; .[])]", "nth(1)", "[nth(1; .[])]", "INDEX(type)", "any(.[]; .)", "all(.[]; .)",
+			"isempty(.[])", "del(.[0], .a)", "del(.[1:])", "pick(.a)", "[recurse]", "[recurse(.a?; . != null)]", "in({a: 1})", "inside({a: 1})", "[.[]?]", "abs",
+			"from_entries", "[combinations]", "getpath([\"a\", 0])", "[getpath([\"a\"], [\"b\"])]", "capture(\"(?<x>.)\")", "match([\"a\", \"g\"])", "test([\"R\", \"i\"])",
+			"[match(\"\"; \"g\").offset]", "min_by(.a)", "group_by(.a)", "IN(1, 2)", "[range(0; 3; 2)]", "[while(. != null; .a?)]", "until(true; .)", "splits(\"e\")",
+			"[truncate_stream(1; tostream)]", "{a, b}", "{\"a\", \"b\"}", "{(.a): 1}", "{(\"a\", \"b\"): (1, 2)}", "{\"x\": 1}[\"x\"]", "-(.a)", "[.[] as [$a] | $a]", "..",
+			"todate", "(. as $d | try error($d) catch .)", "label $f | (1, break $f, 2)", "[foreach .[] as $x (0; . + 1; [., $x])]", "@html", "@uri", "@json")
 	case 0:
 		return "(" + a + ")" + pick(g, " + ", " - ", " * ", " / ", " % ", " == ", " < ") + "(" + b + ")"
 	case 1:
@@ -233,6 +253,24 @@ func (g grammar) wider(depth int) string {
 		"isvalid(.a)", "[.[]?]", "input_x", "$x", "ascii", "(now | type)", `"\(.a)"`, `@base64 "x\(.a)"`, `{"\(.b)": 1}`, `."\("a")"`, "path(..)", "[splits(\"a\")]?")
 }
 
+// access is an element or a part of something, by keys that are computed.
+func (g grammar) access(a, b string) string {
+	of := pick(g, ".", ".a", "("+a+")", "["+a+"]", `"aéz"`, "{a: 1, b: [2]}")
+	for range 1 + g.IntN(2) {
+		of += pick(g, "[("+b+")]", "["+b+":]", "[:"+b+"]", "[(0, 1):("+b+")]", "[0, 1]", "[1:2, 0]", "[]", "[.a]", "[1:]", "[:-1]", "[-1:]", "[1.5]", "[null]",
+			"[[1]]", `["a", "b"]`, `[{"start": 0, "end": 1}]`, ".a", `."b"`, `."a\("")"`, "[0]")
+		of += pick(g, "", "", "?", "??")
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(of, "..", "."), ".[:", ".[0:")
+}
+
+// target is a path that an update may have.
+func (g grammar) target(a string) string {
+	return pick(g, g.path(0), g.path(0)+", "+g.path(0), "..", ".[]?", ".a[1:]", ".a[(0, 1)]?", "getpath([\"a\", 0])", ".a[.b]?", "first(.[])", "select(.a)", "recurse",
+		".[\"a\"]", ".a[:1], .a", "paths | 1", "(.a | select(.))", "if .a then .b else .c end", ".a // .b", "$__loc__ | .a", "(1 as $x | .a)", "reduce 1 as $x (.; .a)", "empty",
+		"limit(1; .a, .b)", "getpath(("+a+") | [tostring])", ".a[0].b", ".[(.a | tostring)]", "error", "(.. | numbers)", "first, last", "to_entries", "map(.a)?")
+}
+
 func (g grammar) object(depth int) map[string]any {
 	out := map[string]any{}
 	for _, k := range []string{"a", "b", "c", "a/b"} {
@@ -254,7 +292,7 @@ func (g grammar) value(depth int) any {
 		}
 		return list
 	}
-	return pick[any](g, nil, true, false, int64(0), int64(1), int64(-1), int64(9007199254740993), 1.5, 1.0, "", "x", "Ready", "é")
+	return pick[any](g, nil, true, false, int64(0), int64(1), int64(-1), int64(9007199254740993), 1.5, 1.0, "", "x", "Ready", "é", "aéb日z")
 }
 
 func FuzzNativeIsGojq(f *testing.F) {
@@ -270,6 +308,13 @@ func FuzzNativeIsGojq(f *testing.F) {
 // cases is how many programs the tests of native evaluation generate, each from its own seed, from
 // 0: -cases 1000000 takes minutes.
 var cases = flag.Uint64("cases", 2000, "how many generated programs to compare with gojq")
+
+func TestGuardedIsGojq(t *testing.T) {
+	for seed := range *cases {
+		g := grammar{rand.New(rand.NewPCG(seed, 2))}
+		requireSame(t, g.wider(2), g.object(3))
+	}
+}
 
 func TestNativeIsGojq(t *testing.T) {
 	for seed := range *cases {

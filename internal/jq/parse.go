@@ -162,11 +162,11 @@ func isBuiltin(name string) bool {
 // compileGuarded compiles a program for gojq, with every operator charging its cost.
 func compileGuarded(query *gojq.Query, functions []gojq.CompilerOption) (code *gojq.Code, err error) {
 	defer recovered(&err)
-	prelude, err := preludeFor(query)
-	if err != nil {
+	if err := guard(query); err != nil {
 		return nil, err
 	}
-	if err := guard(query); err != nil {
+	prelude, err := preludeFor(query)
+	if err != nil {
 		return nil, err
 	}
 	return gojq.Compile(query, append(append(guards(), functions...), gojq.WithModuleLoader(prelude))...)

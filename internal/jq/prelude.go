@@ -1,9 +1,12 @@
 package jq
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/itchyny/gojq"
 )
@@ -21,23 +24,24 @@ type prelude []*gojq.Query
 // LoadInitModules implements the module loader of gojq.
 func (p prelude) LoadInitModules() ([]*gojq.Query, error) { return p, nil }
 
-// preludeFor returns the definitions of the functions that q calls, directly or indirectly.
+// preludeFor returns the definitions of the functions that a guarded program calls, directly or
+// indirectly.
 func preludeFor(q *gojq.Query) (prelude, error) {
 	needed := callsIn(q)
 	var p prelude
-	for _, d := range slices.Backward(definitions) {
+	for _, d := range slices.Backward(definitions()) {
 		if !needed[d.name] {
 			continue
 		}
 		module, err := gojq.Parse(d.text + " .")
+		if err == nil {
+			err = guard(module)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("prelude %s: %w", d.name, err)
 		}
 		for name := range callsIn(module) {
 			needed[name] = true
-		}
-		if err := guard(module); err != nil {
-			return nil, fmt.Errorf("prelude %s: %w", d.name, err)
 		}
 		p = append(p, module)
 	}
@@ -61,60 +65,77 @@ func callsIn(q *gojq.Query) map[string]bool {
 // Texts of definitions: %[1]s is the name of the function, %[2]s its parameters, %[3]s what
 // charges.
 const (
-	byInput     = "def __%[1]s%[2]s: %[1]s%[2]s; def %[1]s%[2]s: %[3]s($__budget) | __%[1]s%[2]s;"
-	byArgument  = "def __%[1]s(x): %[1]s(x); def %[1]s(x): %[3]s($__budget; x) as $__x | __%[1]s($__x);"
-	byArgument2 = "def __%[1]s(x; y): %[1]s(x; y); def %[1]s(x; y): %[3]s($__budget; x) as $__x | __%[1]s($__x; y);"
-	byKey       = "def %[1]s(f): %[3]s($__budget; map([f])) as $__k | _%[1]s($__k);"
+	byInput    = "def __%[1]s%[2]s: %[1]s%[2]s; def %[1]s%[2]s: %[3]s($__budget) | __%[1]s%[2]s;"
+	byArgument = "def __%[1]s(x): %[1]s(x); def %[1]s(x): %[3]s($__budget; x) as $__x | __%[1]s($__x);"
+	byPair     = "def __%[1]s(x; y): %[1]s(x; y); def %[1]s(x; y): %[3]s($__budget; x; y) as [$__x, $__y] | __%[1]s($__x; $__y);"
 )
 
-// definitions hide functions that take more than constant time or memory for one step of gojq, and
-// functions that read the machine.
-var definitions = slices.Concat(
-	charged(byInput, "__shallow", "keys/0 reverse/0 explode/0 ascii_downcase/0 ascii_upcase/0 ltrim/0 rtrim/0 trim/0 "+
-		"length/0 utf8bytelength/0"),
-	charged(byInput, "__deep", "tojson/0 tostring/0 implode/0 add/0 min/0 max/0 flatten/0 error/0 "+
-		"_tohtml/0 _touri/0 _tourid/0 _tocsv/0 _totsv/0 _tosh/0 _tobase64/0 _tobase64d/0"),
+// numeric are the functions of one number. An error has the beginning of the value in it.
+const numeric = "acos/0 acosh/0 asin/0 asinh/0 atan/0 atanh/0 cbrt/0 ceil/0 cos/0 cosh/0 erf/0 erfc/0 exp/0 exp10/0 exp2/0 expm1/0 fabs/0 floor/0 " +
+	"frexp/0 gamma/0 gmtime/0 j0/0 j1/0 lgamma/0 log/0 log10/0 log1p/0 log2/0 logb/0 modf/0 nearbyint/0 rint/0 round/0 significand/0 sin/0 sinh/0 " +
+	"sqrt/0 tan/0 tanh/0 tgamma/0 trunc/0 y0/0 y1/0 mktime/0"
+
+// natives hide the functions that gojq defines in Go and that take more than constant time or memory
+// for one step, and functions that read the machine. unlimited has the others.
+var natives = slices.Concat(
+	charged(byInput, "__shallow", "reverse/0 ltrim/0 rtrim/0 trim/0 length/0 utf8bytelength/0 "+
+		"_captures/0 toboolean/0"),
+	charged(byInput, "__keys", "keys/0 ascii_downcase/0 ascii_upcase/0"),
+	charged(byInput, "__runes", "explode/0"),
+	charged(byInput, "__deep", "implode/0 add/0 min/0 max/0 flatten/0 error/0"),
+	charged(byInput, "__print", "tojson/0 tostring/0 _tohtml/0 _touri/0 _tourid/0 _tocsv/0 _totsv/0 _tosh/0 _tobase64/0 _tobase64d/0"),
 	charged(byInput, "__sort", "sort/0 unique/0"),
 	charged(byInput, "__digits", "tonumber/0"),
 	charged(byInput, "__parse", "fromjson/0"),
 	charged(byInput, "__grid", "transpose/0"),
-	charged(byArgument, "__search", "test/1 match/1 capture/1"),
-	charged(byArgument, "__scan", "scan/1 splits/1"),
-	charged(byArgument2, "__search", "test/2"),
-	charged(byArgument2, "__scan", "match/2 capture/2 scan/2 splits/2 split/2"),
 	charged(byArgument, "__shallow", "startswith/1 endswith/1 ltrimstr/1 rtrimstr/1 trimstr/1"),
-	charged(byArgument, "__deep", "flatten/1 error/1 format/1 bsearch/1 delpaths/1"),
-	charged(byArgument, "__product", "contains/1 inside/1 split/1"),
+	charged(byArgument, "__has", "has/1"),
+	charged(byArgument, "__deep", "flatten/1 error/1 bsearch/1"),
+	charged(byArgument, "__print", "format/1"),
+	charged(byArgument, "__delete", "delpaths/1"),
+	charged(byArgument, "__product", "contains/1 inside/1"),
+	charged(byArgument, "__split", "split/1"),
 	charged(byArgument, "__indices", "index/1 rindex/1 indices/1"),
-	charged(byArgument, "__wide", "strftime/1 strptime/1"),
+	charged(byArgument, "__time", "strftime/1 strptime/1"),
 	charged(byArgument, "__join", "join/1"),
-	charged(byKey, "__sort", "min_by/1 max_by/1 sort_by/1 group_by/1 unique_by/1"),
+	charged(byArgument, "__keyed", "_min_by/1 _max_by/1 _sort_by/1 _group_by/1 _unique_by/1"),
+	charged(byPair, "__float", "fmod/2 remainder/2 drem/2"),
+	charged(byInput, "__number", numeric),
+	charged(byPair, "__number", "atan2/2 copysign/2 fdim/2 fmax/2 fmin/2 hypot/2 ldexp/2 nextafter/2 nexttoward/2 pow/2 scalb/2 scalbln/2"),
 	[]definition{
 		{"now/0", "def now: $__now;"},
 		{"localtime/0", "def localtime: gmtime;"},
 		{"strflocaltime/1", "def strflocaltime(f): strftime(f);"},
+		{"__path/1", "def __path(f): path(f | __text($__budget)) | __shallow($__budget);"},
+		{"path/1", "def path(f): __path(f);"},
+		{"__getpath/1", "def __getpath(p): getpath(p);"}, // whose path __update has charged
+		{"getpath/1", "def getpath(p): __walk($__budget; p) as $__p | __getpath($__p);"},
 		{"setpath/2", "def __setpath(p; v): setpath(p; v);" +
-			"def setpath(p; v): v as $__v | __path($__budget; p) as $__p | __setpath($__p; $__v);"},
-		{"fromstream/1", "def __fromstream(f): fromstream(f); def fromstream(f): __fromstream(__event($__budget; f));"},
-		{"add/1", "def add(f): [f] | add;"},
-		{"del/1", "def del(f): delpaths([path(f)]);"},
-		{"pick/1", "def pick(f): . as $v | reduce path(f) as $p (null; setpath($p; $v | getpath($p)));"},
-		{"IN/1", "def IN(s): any(s == .; .);"},
-		{"IN/2", "def IN(src; s): any(src == s; .);"},
-		{"sub/3", substitute},
-		{"sub/2", "def sub($re; str): sub($re; str; null);"},
-		{"gsub/3", `def gsub($re; str; $flags): sub($re; str; $flags + "g");`},
-		{"gsub/2", `def gsub($re; str): sub($re; str; "g");`},
+			"def setpath(p; v): v as $__v | __update($__budget; p; $__v) as [$__p] | __setpath($__p; $__v);"},
+		{"fma/3", "def __fma(x; y; z): fma(x; y; z);" +
+			"def fma(x; y; z): __numbers($__budget; x; y; z) as [$__x, $__y, $__z] | __fma($__x; $__y; $__z);"},
+		{"_range/3", "def __range(x; y; z): _range(x; y; z);" +
+			"def _range(x; y; z): __numbers($__budget; x; y; z) as [$__x, $__y, $__z] | __range($__x; $__y; $__z);"},
+		{"_match/3", "def __matched(r; f; t): _match(r; f; t);" +
+			"def _match(r; f; t): __match($__budget; r; f; t) | __matched(r; f; t);"},
 	},
 )
 
-// substitute joins the pieces between the matches, for each combination of outputs of str as gojq
-// orders them.
-const substitute = `def sub($re; str; $flags):
-	reduce match($re; $flags) as {$offset, $length, $captures} ({s: ., r: []};
-		reduce ($captures | _captures | str) as $s (.i = 0; .r[.i] += .s[.next:$offset] + $s | .i += 1)
-		| .next = $offset + $length)
-	| .r[] + .s[.next:] // .s;`
+//go:embed builtin.jq
+var builtin string
+
+// definitions are natives, and after them the functions that gojq defines in jq.
+var definitions = sync.OnceValue(func() []definition {
+	q, err := gojq.Parse(builtin + " .")
+	if err != nil {
+		panic(err) // TestBuiltins
+	}
+	all := slices.Clone(natives)
+	for _, d := range q.FuncDefs {
+		all = append(all, definition{d.Name + "/" + strconv.Itoa(len(d.Args)), d.String()})
+	}
+	return all
+})
 
 // charged hides functions by definitions of the given text.
 func charged(text, cost, names string) (out []definition) {

@@ -25,6 +25,7 @@ const (
 	gone                              // the object was deleted
 	listed                            // the list is complete
 	listFailed                        // the list could not be read
+	rewound                           // the cluster was restored: versions begin again
 )
 
 // An observer lists and watches the objects of a source, or lists them repeatedly. The
@@ -69,6 +70,8 @@ func (o *observer) handle(ctx context.Context, e listwatch.Event) {
 		o.send(ctx, observation{kind: gone, obj: e.Object})
 	case listwatch.Listed:
 		o.send(ctx, observation{kind: listed, round: o.round})
+	case listwatch.Rewound:
+		o.send(ctx, observation{kind: rewound})
 	case listwatch.ListFailed:
 		o.send(ctx, observation{kind: listFailed, err: e.Err})
 	}

@@ -1,6 +1,7 @@
 package wait
 
 import (
+	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -35,9 +36,11 @@ type tracker struct {
 // A record is what the tracker knows of a waited-for object besides its state.
 type record struct {
 	source  *source
-	owner   *owner // nil: its children are not watched
-	round   uint32 // the last list that contained it
-	changed bool   // it is in tracker.changed
+	owner   *owner                     // nil: its children are not watched
+	round   uint32                     // the last list that contained it
+	version uint64                     // the highest that was seen
+	older   *unstructured.Unstructured // an older version that was seen last; nil if it was not older
+	changed bool                       // it is in tracker.changed
 
 	finished *ending // nil: it has not done its work yet
 }
@@ -77,15 +80,50 @@ func (t *tracker) observe(o observation, now time.Time) {
 	}
 	switch o.kind {
 	case found:
-		t.found(o, now)
+		if !t.isOld(o) {
+			t.found(o, now)
+		}
 	case gone:
-		if i, ok := t.member(o); ok {
+		if i, ok := t.member(o); ok && !t.isOld(o) {
 			t.absent(i, now)
 		}
+	case rewound:
+		t.rewound(o, now)
 	case listed:
 		t.listed(o, now)
 	case listFailed:
 		t.listFailed(o, now)
+	}
+}
+
+// isOld reports whether an observation is of an older version than was seen: of a server that lags
+// behind, or an event that is sent again. Such an object exists, but no verdict comes from it.
+func (t *tracker) isOld(o observation) bool {
+	i, ok := t.member(o)
+	if !ok {
+		return false
+	}
+	r := &t.records[i]
+	version, err := strconv.ParseUint(o.obj.GetResourceVersion(), 10, 64)
+	if err != nil || version >= r.version {
+		r.version, r.older = max(r.version, version), nil
+		return false
+	}
+	r.older = o.obj
+	if o.round != 0 {
+		r.round = o.round
+	}
+	return true
+}
+
+// rewound believes the older versions, because the cluster was restored from a backup.
+func (t *tracker) rewound(o observation, now time.Time) {
+	for _, i := range o.source.members {
+		r := &t.records[i]
+		older := r.older
+		if r.version, r.older = 0, nil; older != nil {
+			t.observe(observation{kind: found, source: o.source, obj: older, round: r.round}, now)
+		}
 	}
 }
 

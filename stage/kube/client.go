@@ -41,8 +41,8 @@ type request struct {
 }
 
 // resource returns the client for the resource of a request.
-func (c *Cluster) resource(r request, of dynamic.Interface) (dynamic.ResourceInterface, error) {
-	m, err := c.kinds.find(r.kind)
+func (c *Cluster) resource(ctx context.Context, r request, of dynamic.Interface) (dynamic.ResourceInterface, error) {
+	m, err := c.kinds.find(ctx, r.kind)
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +64,8 @@ func (c once) Patch(t types.PatchType) *rest.Request { return c.Interface.Patch(
 func (c once) Delete() *rest.Request                 { return c.Interface.Delete().MaxRetries(0) }
 
 // send sends a request once.
-func send[T any](c *Cluster, r request, of dynamic.Interface, do func(dynamic.ResourceInterface) (T, error)) (T, error) {
-	to, err := c.resource(r, of)
+func send[T any](ctx context.Context, c *Cluster, r request, of dynamic.Interface, do func(dynamic.ResourceInterface) (T, error)) (T, error) {
+	to, err := c.resource(ctx, r, of)
 	if err != nil {
 		return *new(T), err
 	}
@@ -75,10 +75,10 @@ func send[T any](c *Cluster, r request, of dynamic.Interface, do func(dynamic.Re
 
 // read sends a request that changes nothing. If its answer cannot be read from protobuf, read sends
 // the request again for JSON.
-func read[T any](c *Cluster, r request, do func(dynamic.ResourceInterface) (T, error)) (T, error) {
-	v, err := send(c, r, c.client.of(r.kind), do)
+func read[T any](ctx context.Context, c *Cluster, r request, do func(dynamic.ResourceInterface) (T, error)) (T, error) {
+	v, err := send(ctx, c, r, c.client.of(r.kind), do)
 	if unreadable := (*codec.UnreadableError)(nil); errors.As(err, &unreadable) {
-		return send(c, r, c.client.json, do)
+		return send(ctx, c, r, c.client.json, do)
 	}
 	return v, err
 }
@@ -88,9 +88,9 @@ func read[T any](c *Cluster, r request, do func(dynamic.ResourceInterface) (T, e
 // dry run. In that case write reads the object as JSON; others might have changed it meanwhile.
 func (c *Cluster) write(ctx context.Context, r request, do func(dynamic.ResourceInterface) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
 	if len(r.dryRun) > 0 {
-		return read(c, r, do)
+		return read(ctx, c, r, do)
 	}
-	obj, err := send(c, r, c.client.of(r.kind), do)
+	obj, err := send(ctx, c, r, c.client.of(r.kind), do)
 	var unreadable *codec.UnreadableError
 	if !errors.As(err, &unreadable) {
 		return obj, err
@@ -98,7 +98,7 @@ func (c *Cluster) write(ctx context.Context, r request, do func(dynamic.Resource
 	if unreadable.Kind == r.kind {
 		r.subresources = nil // the answer is the object: reading that needs no permission for the subresource
 	}
-	return send(c, r, c.client.json, func(to dynamic.ResourceInterface) (*unstructured.Unstructured, error) {
+	return send(ctx, c, r, c.client.json, func(to dynamic.ResourceInterface) (*unstructured.Unstructured, error) {
 		return to.Get(ctx, unreadable.Name.Name, metav1.GetOptions{}, r.subresources...)
 	})
 }

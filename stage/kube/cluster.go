@@ -51,14 +51,14 @@ func (c *Cluster) Share() transport.Transport {
 
 // Get returns one object. It ignores the namespace of a kind without namespaces.
 func (c *Cluster) Get(ctx context.Context, gvk schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error) {
-	return read(c, request{kind: gvk, namespace: name.Namespace}, func(to dynamic.ResourceInterface) (*unstructured.Unstructured, error) {
+	return read(ctx, c, request{kind: gvk, namespace: name.Namespace}, func(to dynamic.ResourceInterface) (*unstructured.Unstructured, error) {
 		return to.Get(ctx, name.Name, metav1.GetOptions{})
 	})
 }
 
 // List returns the objects of a kind, or a page of them, in a namespace or in all if it is "".
 func (c *Cluster) List(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	return read(c, request{kind: gvk, namespace: namespace}, func(to dynamic.ResourceInterface) (*unstructured.UnstructuredList, error) {
+	return read(ctx, c, request{kind: gvk, namespace: namespace}, func(to dynamic.ResourceInterface) (*unstructured.UnstructuredList, error) {
 		return to.List(ctx, o)
 	})
 }
@@ -69,7 +69,7 @@ func (c *Cluster) List(ctx context.Context, gvk schema.GroupVersionKind, namespa
 // for example because its object is the first with a field that only JSON can name. Watch again in
 // this case as well.
 func (c *Cluster) Watch(ctx context.Context, gvk schema.GroupVersionKind, namespace string, o metav1.ListOptions) (watch.Interface, error) {
-	return read(c, request{kind: gvk, namespace: namespace}, func(to dynamic.ResourceInterface) (watch.Interface, error) {
+	return read(ctx, c, request{kind: gvk, namespace: namespace}, func(to dynamic.ResourceInterface) (watch.Interface, error) {
 		return to.Watch(ctx, o)
 	})
 }
@@ -77,7 +77,7 @@ func (c *Cluster) Watch(ctx context.Context, gvk schema.GroupVersionKind, namesp
 // Create creates an object and returns it as stored. An Event of stagecraft itself may instead
 // increment the count of an existing Event, as the package comment says.
 func (c *Cluster) Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
-	if e, ok := c.occurrence(obj); ok {
+	if e, ok := c.occurrence(ctx, obj); ok {
 		return c.record(ctx, e, o)
 	}
 	return c.create(ctx, obj, o)
@@ -110,7 +110,7 @@ func (c *Cluster) Patch(ctx context.Context, gvk schema.GroupVersionKind, name t
 
 // Delete deletes an object.
 func (c *Cluster) Delete(ctx context.Context, gvk schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
-	_, err := send(c, request{kind: gvk, namespace: name.Namespace}, c.client.of(gvk), func(to dynamic.ResourceInterface) (struct{}, error) {
+	_, err := send(ctx, c, request{kind: gvk, namespace: name.Namespace}, c.client.of(gvk), func(to dynamic.ResourceInterface) (struct{}, error) {
 		return struct{}{}, to.Delete(ctx, name.Name, o)
 	})
 	return err
@@ -128,7 +128,7 @@ func (c *Cluster) Evict(ctx context.Context, pod types.NamespacedName, o metav1.
 		"metadata": map[string]any{"name": pod.Name, "namespace": pod.Namespace},
 	}}
 	kind := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
-	_, err = send(c, request{kind: kind, namespace: pod.Namespace}, c.client.json, func(to dynamic.ResourceInterface) (struct{}, error) {
+	_, err = send(ctx, c, request{kind: kind, namespace: pod.Namespace}, c.client.json, func(to dynamic.ResourceInterface) (struct{}, error) {
 		_, err := to.Create(ctx, eviction, metav1.CreateOptions{}, "eviction")
 		return struct{}{}, err
 	})

@@ -18,7 +18,7 @@ func (c *Cluster) Definition(ctx context.Context, gvk schema.GroupVersionKind) (
 	if !strings.Contains(gvk.Group, ".") {
 		return nil, nil // custom resources have a domain for a group
 	}
-	m, err := c.kinds.find(gvk)
+	m, err := c.kinds.find(ctx, gvk)
 	if err != nil {
 		return nil, err
 	}

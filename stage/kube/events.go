@@ -41,7 +41,7 @@ type eventKey struct {
 
 // occurrence reads an Event of stagecraft. It returns false for other objects, for Events that the
 // events API refuses, and if the server does not have that API.
-func (c *Cluster) occurrence(obj *unstructured.Unstructured) (occurrence, bool) {
+func (c *Cluster) occurrence(ctx context.Context, obj *unstructured.Unstructured) (occurrence, bool) {
 	if obj.GroupVersionKind() != coreEvents || text(obj.Object, "reportingComponent") != component {
 		return occurrence{}, false
 	}
@@ -60,7 +60,7 @@ func (c *Cluster) occurrence(obj *unstructured.Unstructured) (occurrence, bool) 
 	if err != nil || e.reason == "" || e.event.Name == "" {
 		return occurrence{}, false
 	}
-	_, err = c.kinds.find(newEvents)
+	_, err = c.kinds.find(ctx, newEvents)
 	return e, err == nil
 }
 

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -22,7 +23,7 @@ const rediscovery = 2 * time.Second
 // kinds has the resources of kinds. It asks its mapper once for each kind. It resets the mapper
 // when the mapper does not know a kind, or when the server no longer has one.
 type kinds struct {
-	asking sync.Mutex // held during a discovery; requests for known kinds do not wait for it
+	asking chan struct{} // has a token during a discovery; requests for known kinds do not wait for it
 	mapper meta.RESTMapper
 	looked time.Time // when the mapper was reset last
 
@@ -38,16 +39,40 @@ type mapping struct {
 }
 
 func newKinds(mapper meta.RESTMapper) *kinds {
-	return &kinds{mapper: mapper, known: map[schema.GroupVersionKind]mapping{}}
+	return &kinds{asking: make(chan struct{}, 1), mapper: mapper, known: map[schema.GroupVersionKind]mapping{}}
 }
 
-// find returns the mapping of a kind. The error for a kind that does not exist is NotFound.
-func (k *kinds) find(gvk schema.GroupVersionKind) (mapping, error) {
+// find returns the mapping of a kind. The error for a kind that does not exist is NotFound. A
+// discovery that it begins goes on after ctx is done, for the next request.
+func (k *kinds) find(ctx context.Context, gvk schema.GroupVersionKind) (mapping, error) {
 	if m, ok, _ := k.recall(gvk); ok {
 		return m, nil
 	}
-	k.asking.Lock()
-	defer k.asking.Unlock()
+	select {
+	case k.asking <- struct{}{}:
+	case <-ctx.Done():
+		return mapping{}, ctx.Err()
+	}
+	type result struct {
+		mapping
+		err error
+	}
+	found := make(chan result, 1)
+	go func() {
+		m, err := k.discover(gvk)
+		<-k.asking
+		found <- result{m, err}
+	}()
+	select {
+	case r := <-found:
+		return r.mapping, r.err
+	case <-ctx.Done():
+		return mapping{}, ctx.Err()
+	}
+}
+
+// discover is called by one goroutine at a time.
+func (k *kinds) discover(gvk schema.GroupVersionKind) (mapping, error) {
 	m, ok, stale := k.recall(gvk)
 	if ok {
 		return m, nil // another goroutine has asked meanwhile

@@ -1,8 +1,10 @@
 package kube
 
 import (
+	"cmp"
 	"net"
 	"net/http"
+	"time"
 
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
@@ -14,6 +16,9 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage/kube/internal/codec"
 )
+
+// discoveryTimeout is that of client-go.
+const discoveryTimeout = 32 * time.Second
 
 // Options of [Open]. The zero value is the default.
 type Options struct {
@@ -63,11 +68,19 @@ func newClientFactory(config *rest.Config, o Options) (*clientFactory, error) {
 	if f.http, err = newHTTPClient(f.config); err != nil {
 		return nil, err
 	}
-	if f.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(f.config, f.http); err != nil {
+	if f.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(f.config, f.forDiscovery()); err != nil {
 		return nil, err
 	}
 	f.shared, err = f.newClient("", f.player)
 	return f, err
+}
+
+// forDiscovery returns the client of discovery, which has no context that ends a request without an
+// answer.
+func (f *clientFactory) forDiscovery() *http.Client {
+	limited := *f.http
+	limited.Timeout = cmp.Or(limited.Timeout, discoveryTimeout)
+	return &limited
 }
 
 // withDefaults returns a copy with one rate limiter for all clients made of it, and without

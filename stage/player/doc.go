@@ -32,6 +32,22 @@
 //   - It reports all other errors of an API server, and does not try again.
 //   - An error of any other type counts as a failure of the connection, and the Player tries again.
 //
+// # Effects exactly once
+//
+// Each effect is carried out once, also if answers are lost, requests arrive late, a proxy sends them
+// twice, and watches are late, incomplete or repeat themselves (internal/dev/histories):
+//
+//   - A patch requires the version of the object that it is for. After a conflict the Player compares
+//     the object with what the patch would have made of it. If it has the changes, the patch is not sent
+//     again, whoever made them: two programs that count in the same field can lose a count.
+//   - An Event has a name that a retry repeats. A deletion names the uid of the object.
+//   - A state that is older than the known one counts for nothing, and a list older than what the watch
+//     reported is read again. A list that is older five times in a row comes from a cluster that was
+//     restored from a backup, and is believed.
+//
+// A transition that is in flight when the program ends is begun again by the next one. An apply of
+// another object requires no version, so it can arrive after a later one.
+//
 // While no server answers, a worker sends one request at a time, with pauses of up to five seconds.
 // When the server is back, the worker sends everything that is due. The Player requests an unknown
 // kind at most every five seconds, and forgets its objects.

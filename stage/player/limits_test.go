@@ -45,18 +45,36 @@ func configMap(name, version string) *unstructured.Unstructured {
 	}}
 }
 
-func releasesSet(t testing.TB) *stage.Set {
-	set, err := stage.Compile(stage.Options{}, stage.Parse("stages.yaml", []byte(releases)))
+func releasesSet(t testing.TB) *stage.Set { return compiledSet(t, releases) }
+
+func compiledSet(t testing.TB, stages string) *stage.Set {
+	set, err := stage.Compile(stage.Options{}, stage.Parse("stages.yaml", []byte(stages)))
 	require.NoError(t, err)
 	return set
+}
+
+// hostileStages have an expression that takes seconds on a megabyte of the text, if the work is not
+// counted.
+var hostileStages = map[string]struct{ expression, text string }{
+	"a pattern":           {`.data.version | test("([0-9a-z]{1,30}[.-]?){1,10}-rc[0-9]")`, "0123456789abcdef"},
+	"slices of non-ASCII": {`.data.version as $s | [range(2000) | $s[400000:400001]] | length == 2000`, "é日"},
+	"lists in a loop":     {`(.data.version / "") as $l | [range(2000) | first($l[])] | length == 2000`, "é"},
 }
 
 // TestHostileObjectsDoNotStopOthers plays 64 objects with a megabyte of text for the expression,
 // together with 500 sound objects. The goal is two seconds; the bound is for a machine twenty times
 // slower.
 func TestHostileObjectsDoNotStopOthers(t *testing.T) {
+	for name, hostile := range hostileStages {
+		t.Run(name, func(t *testing.T) {
+			set := compiledSet(t, strings.Replace(releases, hostileStages["a pattern"].expression, hostile.expression, 1))
+			requireOthersArePlayed(t, set, strings.Repeat(hostile.text, 1<<20/len(hostile.text)))
+		})
+	}
+}
+
+func requireOthersArePlayed(t *testing.T, set *stage.Set, text string) {
 	cluster := memory.New(memory.Options{})
-	text := strings.Repeat("0123456789abcdef", 1<<16)
 	for i := range 64 {
 		create(t, cluster, configMap(fmt.Sprintf("a-hostile-%d", i), text))
 	}
@@ -74,7 +92,7 @@ func TestHostileObjectsDoNotStopOthers(t *testing.T) {
 	stop := time.AfterFunc(20*2*time.Second, func() { cancel(errors.New("too slow")) })
 	defer stop.Stop()
 	start := time.Now()
-	require.ErrorIs(t, player.Play(ctx, releasesSet(t), cluster, player.Options{Trace: trace}), all)
+	require.ErrorIs(t, player.Play(ctx, set, cluster, player.Options{Trace: trace}), all)
 	t.Logf("%v", time.Since(start))
 	list, err := cluster.List(context.Background(), configMapKind, "default", metav1.ListOptions{})
 	require.NoError(t, err)
@@ -106,6 +124,34 @@ func TestRunEndsBetweenObjects(t *testing.T) {
 			}})
 			require.ErrorIs(t, p.Run(ctx), context.Canceled)
 			require.Zero(t, after.Load())
+		})
+	}
+}
+
+// TestPlayReturnsAmongHostileObjects checks that Play returns soon after its context ends, although
+// every object that waits is hostile.
+func TestPlayReturnsAmongHostileObjects(t *testing.T) {
+	for name, hostile := range hostileStages {
+		t.Run(name, func(t *testing.T) {
+			set := compiledSet(t, strings.Replace(releases, hostileStages["a pattern"].expression, hostile.expression, 1))
+			cluster := memory.New(memory.Options{})
+			for i := range 64 {
+				create(t, cluster, configMap(fmt.Sprintf("hostile-%d", i), strings.Repeat(hostile.text, 1<<20/len(hostile.text))))
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			var ended time.Time
+			var evaluated atomic.Int64
+			err := player.Play(ctx, set, cluster, player.Options{Filter: func(*unstructured.Unstructured) bool {
+				if evaluated.Add(1) == 8 {
+					ended = time.Now()
+					cancel()
+				}
+				return true
+			}})
+			require.ErrorIs(t, err, context.Canceled)
+			t.Logf("%v", time.Since(ended))
+			require.Less(t, time.Since(ended), 20*time.Second, "the goal is a second")
+			require.Less(t, evaluated.Load(), int64(64))
 		})
 	}
 }

@@ -40,7 +40,7 @@ func (m *mailbox) put(s observation) {
 		if known && s.isOlderThan(waiting) {
 			s.obj = waiting.obj
 		}
-		s.again = known && (waiting.gone || waiting.again) && waiting.obj.GetUID() == s.obj.GetUID()
+		s.again = known && !s.gone && (waiting.gone || waiting.again) && waiting.obj.GetUID() == s.obj.GetUID()
 		m.waiting[s.key] = s
 	})
 }

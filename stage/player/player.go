@@ -82,7 +82,8 @@ type Player struct {
 	options   Options
 	workers   []*worker
 	tracing   sync.Mutex
-	playing   atomic.Bool // a Set is in use
+	playing   atomic.Bool  // a Set is in use
+	refilters atomic.Int64 // calls of Refilter
 
 	watching sync.Mutex                           // locked to change watchers, and to read them outside Run
 	watchers map[schema.GroupVersionKind]*watcher // changed by Run only
@@ -183,6 +184,7 @@ func (p *Player) setWatcher(kind schema.GroupVersionKind, w *watcher) {
 // now played, the Player observes it like a new object. Refilter returns at once, and any goroutine
 // may call it at any time.
 func (p *Player) Refilter() {
+	p.refilters.Add(1)
 	for _, w := range p.workers {
 		w.inbox.askRefilter()
 	}

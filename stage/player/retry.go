@@ -71,8 +71,10 @@ func (p *inFlight) patches() bool {
 // effect was for an older state, or that it was carried out and its answer lost: by the network, or
 // by a proxy that sent it twice. It can also be a mistake of the server, and then the effect is sent
 // again as it is, because an earlier request of it can still arrive. The transition is abandoned if
-// a new object has the name, or if the Stage no longer matches and nothing was sent yet. A
-// transition that has begun is finished.
+// a new object has the name, or if the Stage no longer matches and no patch of it has changed the
+// object: then somebody else has played or changed the object. A transition whose patch has changed
+// the object is finished, unless the filter may have excluded the object for a while:
+// then another player can have played the object.
 func (w *worker) retryAfterConflict(ctx context.Context, o *objectState, conflict error) {
 	p := o.inFlight
 	obj, err := w.get(ctx, o.key)
@@ -100,7 +102,7 @@ func (w *worker) retryAfterConflict(ctx context.Context, o *objectState, conflic
 	switch {
 	case w.acknowledge(o):
 		w.continueFrom(o, obj)
-	case !p.begun && !p.transition.Matches(obj, time.Now()):
+	case (!p.changed || w.wasRefiltered(p)) && !p.transition.Matches(obj, time.Now()):
 		o.inFlight = nil
 		w.observe(o)
 	case p.obj != nil && version(obj) > 0 && version(obj) == version(p.obj):
@@ -109,6 +111,10 @@ func (w *worker) retryAfterConflict(ctx context.Context, o *objectState, conflic
 		w.pauseAfterConflict(o, conflict)
 	}
 }
+
+// wasRefiltered reports whether Refilter was called since the transition began. The filter may have
+// excluded the object, and included it again, while the worker waited for an answer.
+func (w *worker) wasRefiltered(p *inFlight) bool { return w.player.refilters.Load() != p.refilters }
 
 // acknowledge skips a patch if the object already has its changes. Rendering it again could give
 // another result, because the time or the object has changed.

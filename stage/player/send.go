@@ -29,6 +29,7 @@ type inFlight struct {
 	obj        *unstructured.Unstructured // after the effects so far; nil after its deletion
 	plan       []stage.Effect
 	index      int    // of the next effect in the plan
+	refilters  int64  // how often the filter had changed when the transition began
 	begun      bool   // whether an effect was applied, or can have been
 	changed    bool   // whether a patch changed the object
 	last       string // the version after the last patch

@@ -133,9 +133,7 @@ func (w *worker) receive(s observation) {
 	}
 	switch {
 	case s.gone:
-		if o == nil || !o.isSucceeded(s.obj) {
-			w.forget(s.key)
-		}
+		w.receiveDeletion(s, o)
 		return
 	case s.unwatched:
 		w.unwatch(s.key)
@@ -151,6 +149,18 @@ func (w *worker) receive(s observation) {
 	}
 	o.obj, o.unwatched, o.gone = s.obj, false, false
 	w.consider(o)
+}
+
+// receiveDeletion forgets an object, unless a newer one is known. If the object went because of an effect
+// whose answer was lost, the effects that follow are sent first.
+func (w *worker) receiveDeletion(s observation, o *objectState) {
+	switch {
+	case o != nil && o.isSucceeded(s.obj):
+	case o != nil && o.inFlight != nil && o.inFlight.begun && w.acknowledgeRelease(o):
+		o.gone, o.unwatched = true, true
+	default:
+		w.forget(s.key)
+	}
 }
 
 // consider calls the filter for an object. If the object is played and no transition is in flight,
@@ -240,6 +250,7 @@ func (w *worker) forgetIfUnwatched(o *objectState) {
 // start plays a transition.
 func (w *worker) start(ctx context.Context, t stage.Transition, now time.Time) {
 	o := w.objects[t.Key]
+	refilters := w.player.refilters.Load() // before the filter is asked
 	if !w.included(o.obj) {
 		w.exclude(o)
 		return
@@ -249,7 +260,7 @@ func (w *worker) start(ctx context.Context, t stage.Transition, now time.Time) {
 		w.failed(t, -1, nil, err)
 		return
 	}
-	o.inFlight = &inFlight{transition: t, obj: o.obj, plan: plan}
+	o.inFlight = &inFlight{transition: t, obj: o.obj, plan: plan, refilters: refilters}
 	o.pause = backoff{first: w.player.options.RetryAfter, longest: w.player.options.MaxRetryAfter, hash: random.Hash(t.Seed()).Text("retry")}
 	o.conflicted = false
 	w.resume(ctx, o)

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -54,14 +55,13 @@ type Transport struct {
 	hub     transport.Transport
 	options Options
 	apps    map[string]*unstructured.Unstructured // by name
-	sources map[fleet.RevisionID]map[string]any   // that were seen
 }
 
 var _ player.Transport = (*Transport)(nil)
 
 // New returns a Transport that has seen nothing yet.
 func New(hub transport.Transport, o Options) *Transport {
-	return &Transport{hub: hub, options: o, apps: map[string]*unstructured.Unstructured{}, sources: map[fleet.RevisionID]map[string]any{}}
+	return &Transport{hub: hub, options: o, apps: map[string]*unstructured.Unstructured{}}
 }
 
 // Kinds returns the kind of Applications.
@@ -96,14 +96,14 @@ func wanted(v player.View) (map[string]any, error) {
 	return source, nil
 }
 
-// identify returns the revision of a source.
-func (t *Transport) identify(source map[string]any) fleet.RevisionID {
-	id, err := fleet.Identify([]*unstructured.Unstructured{contentOf(source)})
+// identify returns the revision of a source, and notes its content.
+func identify(v player.View, source map[string]any) fleet.RevisionID {
+	content, err := fleet.NewSnapshot([]*unstructured.Unstructured{contentOf(source)})
 	if err != nil || source == nil {
 		return ""
 	}
-	t.sources[id] = source
-	return id
+	v.Contents[content.Revision] = content
+	return content.Revision
 }
 
 // contentOf makes an object of a source, for a snapshot.
@@ -130,9 +130,7 @@ func (t *Transport) World(v player.View) fleet.World {
 	if err != nil {
 		w.Placements = append(w.Placements, fleet.Placement{Name: v.Policy.Name(), Errors: []string{err.Error()}})
 	}
-	if w.Workload.Revision = t.identify(source); w.Workload.Revision != "" {
-		v.Contents[w.Workload.Revision], _ = fleet.NewSnapshot([]*unstructured.Unstructured{contentOf(source)})
-	}
+	w.Workload.Revision = identify(v, source)
 	for _, name := range slices.Sorted(maps.Keys(placements)) {
 		placements[name].Clusters = placements[name].Has
 		w.Placements = append(w.Placements, *placements[name])
@@ -148,7 +146,7 @@ func (t *Transport) cluster(v player.View, name string, labels map[string]string
 		return c
 	}
 	source, _, _ := unstructured.NestedMap(app.Object, "spec", "source")
-	id := t.identify(source)
+	id := identify(v, source)
 	if placement := app.GetAnnotations()[placementAnnotation]; placement != "" {
 		p := placements[placement]
 		if p == nil {
@@ -205,31 +203,28 @@ func ownedBySet(app *unstructured.Unstructured) string {
 }
 
 // Differs reports whether an Application of the placement has another source.
-func (t *Transport) Differs(_ player.View, p fleet.Placement) bool {
-	return slices.ContainsFunc(p.Clusters, func(c string) bool { return t.differs(p, c) })
+func (t *Transport) Differs(v player.View, p fleet.Placement) bool {
+	return slices.ContainsFunc(p.Clusters, func(c string) bool { return t.differs(v, p, c) })
 }
 
-func (t *Transport) differs(p fleet.Placement, cluster string) bool {
+func (t *Transport) differs(v player.View, p fleet.Placement, cluster string) bool {
 	app := t.apps[t.options.Name(cluster)]
 	if app == nil {
 		return false
 	}
 	source, _, _ := unstructured.NestedMap(app.Object, "spec", "source")
-	return t.identify(source) != p.Revision || app.GetAnnotations()[placementAnnotation] != p.Name
+	return identify(v, source) != p.Revision || app.GetAnnotations()[placementAnnotation] != p.Name
 }
 
 // Place patches the sources of the Applications that differ.
-func (t *Transport) Place(ctx context.Context, _ player.View, p fleet.Placement, content fleet.Snapshot) (events []staged.Event, err error) {
-	source := t.sources[p.Revision]
-	if len(content.Objects) == 1 {
-		source, _, _ = unstructured.NestedMap(content.Objects[0].Object, "spec", "source")
-	}
-	if source == nil {
+func (t *Transport) Place(ctx context.Context, v player.View, p fleet.Placement, content fleet.Snapshot) (events []staged.Event, err error) {
+	if len(content.Objects) != 1 {
 		return nil, fmt.Errorf("the source of %s is not known", p.Revision)
 	}
+	source, _, _ := unstructured.NestedMap(content.Objects[0].Object, "spec", "source")
 	for _, cluster := range p.Clusters {
 		app := t.apps[t.options.Name(cluster)]
-		if app == nil || !t.differs(p, cluster) {
+		if app == nil || !t.differs(v, p, cluster) {
 			continue
 		}
 		if owner := ownedBySet(app); owner != "" {
@@ -268,9 +263,28 @@ func replacing(app *unstructured.Unstructured, source map[string]any) map[string
 	return patch
 }
 
-// Remove removes nothing: an Application belongs to those who have made it.
-func (t *Transport) Remove(context.Context, player.View, string) ([]staged.Event, error) {
-	return nil, nil
+// Disown does nothing: an Application belongs to its authors.
+func (t *Transport) Disown(context.Context, player.View, string) error { return nil }
+
+// Remove lets go of the Application of one cluster: name is <placement>/<cluster>. The Application
+// belongs to its authors, so that it stays, with the source that it has.
+func (t *Transport) Remove(ctx context.Context, _ player.View, name string) ([]staged.Event, error) {
+	_, cluster, _ := strings.Cut(name, "/")
+	app := t.apps[t.options.Name(cluster)]
+	if app == nil || app.GetAnnotations()[placementAnnotation] == "" {
+		return nil, nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": app.GetUID(), "resourceVersion": app.GetResourceVersion(),
+		"annotations": map[string]any{placementAnnotation: nil, v1alpha1.VersionAnnotation: nil}}})
+	if err != nil {
+		return nil, err
+	}
+	stored, err := t.hub.Patch(ctx, Kind, types.NamespacedName{Namespace: t.options.Namespace, Name: app.GetName()}, types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil {
+		return nil, err
+	}
+	t.apps[app.GetName()] = stored
+	return []staged.Event{{Type: "Normal", Reason: "ApplicationReleased", Message: "let go of Application " + app.GetName()}}, nil
 }
 
 func versionOf(app *unstructured.Unstructured) int64 {

@@ -1,7 +1,7 @@
 // Package application brings revisions to clusters through Argo CD: one Application for each cluster.
 // A revision is the source of the Application with an immutable targetRevision: a commit or a digest.
 // Git holds the content, so that an old revision can be placed at any time, and a cluster keeps what
-// it has while nobody writes. Objects are read unstructured; Argo CD is not imported.
+// it has until a program writes. Objects are read unstructured; Argo CD is not imported.
 //
 // # Terminology
 //

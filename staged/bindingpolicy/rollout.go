@@ -59,7 +59,7 @@ type Rollout struct {
 	core     *staged.Rollout
 	meta     metav1.ObjectMeta
 	observed map[string]*state // by the name of the BindingPolicy
-	others   map[string]*control.Binding
+	others   map[string]*other // those of somebody else, by name
 	clusters map[string]map[string]string
 	applied  map[string]fleet.Cluster // K1
 	workload *fleet.Workload          // K1; nil: K0
@@ -71,7 +71,7 @@ type Rollout struct {
 
 // NewRollout returns a Rollout that was shown nothing yet.
 func NewRollout(p *staged.Policy) *Rollout {
-	return &Rollout{core: staged.NewRollout(p), observed: map[string]*state{}, others: map[string]*control.Binding{},
+	return &Rollout{core: staged.NewRollout(p), observed: map[string]*state{}, others: map[string]*other{},
 		meta: p.Definition().ObjectMeta, applied: map[string]fleet.Cluster{}}
 }
 
@@ -79,21 +79,25 @@ func NewRollout(p *staged.Policy) *Rollout {
 func (r *Rollout) Update(p *staged.Policy, meta metav1.ObjectMeta) {
 	if r.core.Update(p); p.Name() != "" && meta.UID != r.meta.UID {
 		for _, s := range r.observed {
-			s.foreign = s.policy != nil && !r.owns(s.policy, meta)
+			s.foreign = s.policy != nil && !r.owns(s.policy)
 		}
 	}
 	r.meta = meta
 }
 
-// ObserveBindingPolicy shows the Rollout a BindingPolicy. Of one that the StagedBindingPolicy does
-// not own only the name matters: nothing else can have it. One that belonged to an earlier
-// StagedBindingPolicy of the same name, which does not exist any more, is taken over.
+// ObserveBindingPolicy shows the Rollout a BindingPolicy. One that belonged to an earlier
+// StagedBindingPolicy of the same name, which does not exist any more, is taken over. One of another
+// owner matters where it places the same objects, or where spec.adopt names it.
 func (r *Rollout) ObserveBindingPolicy(p *control.BindingPolicy) {
-	if p == nil || !r.concerns(p.Name) {
+	switch {
+	case p == nil:
+		return
+	case !r.concerns(p.Name):
+		r.other(p.Name).policy = p
 		return
 	}
 	s := r.state(p.Name)
-	s.foreign = !r.owns(p, r.meta)
+	s.foreign = !r.owns(p)
 	if s.policy == nil || s.policy.UID != p.UID {
 		s.changed()
 	}
@@ -103,6 +107,9 @@ func (r *Rollout) ObserveBindingPolicy(p *control.BindingPolicy) {
 
 // ForgetBindingPolicy says that a BindingPolicy no longer exists.
 func (r *Rollout) ForgetBindingPolicy(name string) {
+	if o := r.others[name]; o != nil {
+		o.policy = nil
+	}
 	if s := r.observed[name]; s != nil {
 		s.policy, s.foreign, s.names, s.compiled, s.selects = nil, false, nil, nil, nil
 	}
@@ -116,13 +123,16 @@ func (r *Rollout) ObserveBinding(b *control.Binding) {
 	case r.concerns(b.Name):
 		r.state(b.Name).bind(b)
 	default:
-		r.others[b.Name] = b
+		r.other(b.Name).binding = b
 	}
 }
 
 // ForgetBinding says that a Binding no longer exists.
 func (r *Rollout) ForgetBinding(name string) {
-	if delete(r.others, name); r.observed[name] != nil {
+	if o := r.others[name]; o != nil {
+		o.binding = nil
+	}
+	if r.observed[name] != nil {
 		r.observed[name].bind(nil)
 	}
 }
@@ -186,8 +196,13 @@ func (r *Rollout) ObserveAnswers(approvals []fleet.Approval, gates []fleet.Gate)
 }
 
 // BindingPolicy returns the BindingPolicy of this name that the Rollout was shown last, if it is one
-// of the StagedBindingPolicy; nil without one.
+// of the StagedBindingPolicy, or one that spec.adopt releases; nil without one.
 func (r *Rollout) BindingPolicy(name string) *control.BindingPolicy {
+	for _, a := range r.core.Policy().Definition().Spec.Adopt {
+		if o := r.others[name]; a.BindingPolicy == name && a.Release && o != nil {
+			return o.policy
+		}
+	}
 	if s := r.observed[name]; s != nil && !s.foreign {
 		return s.policy
 	}
@@ -272,13 +287,13 @@ func observe(p *staged.Policy, seen Observation) *Rollout {
 
 // owns reports whether a BindingPolicy belongs to the StagedBindingPolicy, or to an earlier one of
 // its name: there is only one object of a name, so that the earlier one is gone.
-func (r *Rollout) owns(p *control.BindingPolicy, meta metav1.ObjectMeta) bool {
+func (r *Rollout) owns(p *control.BindingPolicy) bool {
 	for _, o := range p.OwnerReferences {
 		if o.Kind == v1alpha1.Kind && o.Name == r.core.Policy().Name() {
 			return true
 		}
 	}
-	return len(p.OwnerReferences) == 0 && p.Annotations[v1alpha1.VersionAnnotation] != "" && meta.UID != ""
+	return len(p.OwnerReferences) == 0 && p.Annotations[v1alpha1.VersionAnnotation] != ""
 }
 
 // concerns reports whether a name is one that the policy gives to BindingPolicies.

@@ -23,7 +23,7 @@ type state struct {
 	names    []string               // the clusters that policy names; nil: it has selectors
 	compiled []labels.Selector      // of policy
 	selects  []string               // the clusters that policy selects, sorted
-	binding  *control.Binding       // nil: there is none yet
+	binding  *control.Binding       // nil: it does not exist yet
 	has      []string               // the destinations of binding, sorted
 	objects  map[fleet.ObjectRef]*object
 	bound    []*object // the objects of the Binding, in its order
@@ -39,7 +39,7 @@ type object struct {
 	made     *fleet.Object // nil: something has changed since
 }
 
-// bind sets the Binding; nil: there is none.
+// bind sets the Binding; nil: it does not exist.
 func (s *state) bind(b *control.Binding) {
 	old := s.binding
 	s.binding, s.bound = b, nil
@@ -68,7 +68,7 @@ func (s *state) bind(b *control.Binding) {
 	}
 }
 
-// changed makes all objects new ones for whoever remembers results by their address.
+// changed makes all objects new ones for a caller that remembers results by address.
 func (s *state) changed() {
 	for _, o := range s.objects {
 		o.made = nil
@@ -200,6 +200,7 @@ func (s *state) placement(name string, policy *staged.Policy) fleet.Placement {
 	p.Version = versionOf(s.policy)
 	p.Hold = len(s.policy.Spec.Downsync) > 0 && !slices.ContainsFunc(s.policy.Spec.Downsync, func(c control.DownsyncPolicyClause) bool { return !c.CreateOnly })
 	p.Same = policy.Places(s.policy.Spec.Downsync, false)
+	p.UID, p.Owned = s.policy.UID, len(s.policy.OwnerReferences) > 0
 	p.Ending, p.Ready, p.Open = s.policy.DeletionTimestamp != nil, s.isBound(), s.isOpen()
 	p.Errors = errorsOf(s)
 	switch {

@@ -40,8 +40,11 @@ func (r *Rollout) World(status v1alpha1.Status, now fleet.Instant) fleet.World {
 	w := fleet.World{Meta: r.meta, Now: now, Approvals: r.answers, Gates: r.gates, Collectors: r.compiled, Can: Capabilities(r.workload != nil)}
 	w.Can.Inventory = r.clusters != nil
 	for _, name := range slices.Sorted(maps.Keys(r.observed)) {
-		if s := r.observed[name]; s.policy != nil || s.foreign {
+		switch s := r.observed[name]; {
+		case s.policy != nil || s.foreign:
 			w.Placements = append(w.Placements, s.placement(name, policy))
+		case s.binding != nil && r.meta.DeletionTimestamp != nil: // the transport still takes it away
+			w.Placements = append(w.Placements, fleet.Placement{Name: name, Ending: true})
 		}
 	}
 	if r.workload != nil {
@@ -50,7 +53,7 @@ func (r *Rollout) World(status v1alpha1.Status, now fleet.Instant) fleet.World {
 		w.Workload.Revision = r.version(policy)
 	}
 	w.Clusters = r.allClusters(status, w)
-	w.Conflicts = r.conflicts()
+	w.Adopted, w.Conflicts = r.adopted(), r.conflicts(w)
 	return w
 }
 
@@ -146,46 +149,6 @@ func isNewer(a, b string) bool {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) > 0
 }
 
-// conflicts returns the Bindings of others that hold the same objects in the same clusters.
-func (r *Rollout) conflicts() (all []fleet.Conflict) {
-	for _, name := range slices.Sorted(maps.Keys(r.others)) {
-		other := r.others[name]
-		for _, own := range slices.Sorted(maps.Keys(r.observed)) {
-			s := r.observed[own]
-			if s.foreign || !s.isBound() {
-				continue
-			}
-			c := fleet.Conflict{Owner: "BindingPolicy " + name, First: isFirst(s.binding, other)}
-			for _, d := range other.Spec.Destinations {
-				if slices.Contains(s.has, d.ClusterID) {
-					c.Clusters = append(c.Clusters, d.ClusterID)
-				}
-			}
-			if len(c.Clusters) == 0 {
-				continue
-			}
-			for _, clause := range slices.Concat(other.Spec.Workload.ClusterScope, other.Spec.Workload.NamespaceScope) {
-				ref := fleet.ObjectRef{Group: clause.Group, Resource: clause.Resource, Namespace: clause.Namespace, Name: clause.Name}
-				if slices.ContainsFunc(s.bound, func(o *object) bool { return o.ref == ref }) {
-					c.Objects = append(c.Objects, ref)
-				}
-			}
-			if len(c.Objects) > 0 {
-				all = append(all, c)
-			}
-		}
-	}
-	return all
-}
-
-// isFirst reports whether a Binding was there before another one.
-func isFirst(a, b *control.Binding) bool {
-	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
-		return a.CreationTimestamp.Before(&b.CreationTimestamp)
-	}
-	return a.UID < b.UID
-}
-
 // Manifest returns the BindingPolicy that a placement asks for, complete except for what the API
 // server adds.
 func Manifest(policy *staged.Policy, meta metav1.ObjectMeta, p fleet.Placement) *control.BindingPolicy {
@@ -199,11 +162,12 @@ func Manifest(policy *staged.Policy, meta metav1.ObjectMeta, p fleet.Placement) 
 		spec.Downsync = staged.Held(spec.Downsync)
 	}
 	made := &control.BindingPolicy{
-		TypeMeta: metav1.TypeMeta{APIVersion: control.GroupVersion.String(), Kind: "BindingPolicy"},
-		ObjectMeta: metav1.ObjectMeta{Name: p.Name, OwnerReferences: []metav1.OwnerReference{{
-			APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.Kind, Name: policy.Name(), UID: meta.UID,
-		}}},
-		Spec: spec,
+		TypeMeta:   metav1.TypeMeta{APIVersion: control.GroupVersion.String(), Kind: "BindingPolicy"},
+		ObjectMeta: metav1.ObjectMeta{Name: p.Name},
+		Spec:       spec,
+	}
+	if policy.DeletionPolicy() == "" {
+		made.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.Kind, Name: policy.Name(), UID: meta.UID}}
 	}
 	if p.Version > 0 {
 		made.Annotations = map[string]string{v1alpha1.VersionAnnotation: strconv.FormatInt(p.Version, 10)}

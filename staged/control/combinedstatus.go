@@ -26,7 +26,7 @@ type StatusCollectorSpec struct {
 	// Filter drops the rows for which it is not true. Absent: no row is dropped.
 	Filter *string `json:"filter,omitempty"`
 	// GroupBy and CombinedFields make one row of each group of rows. Select makes one row of each
-	// destination; it cannot stand beside GroupBy and CombinedFields.
+	// destination; it excludes GroupBy and CombinedFields.
 	GroupBy        []NamedExpression `json:"groupBy,omitempty"`
 	CombinedFields []NamedAggregator `json:"combinedFields,omitempty"`
 	Select         []NamedExpression `json:"select,omitempty"`

@@ -11,9 +11,14 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
+
+// SnapshotNamespace is the namespace of the objects in which snapshots are stored. Nothing there is
+// workload.
+const SnapshotNamespace = "stagecraft-revisions"
 
 // A Snapshot is the workload at one moment: its objects as clusters receive them, and their
 // identity.
@@ -21,7 +26,7 @@ type Snapshot struct {
 	Revision RevisionID
 	Objects  []*unstructured.Unstructured
 	// DigestOnly says that the objects are too large to be kept: the revision can be rolled out and
-	// recognised, and not be gone back to.
+	// recognized, and not be gone back to.
 	DigestOnly bool
 }
 
@@ -95,7 +100,7 @@ func DecodeSnapshot(id RevisionID, data []byte) (Snapshot, error) {
 		return Snapshot{}, fmt.Errorf("the snapshot of %s has the content of %s", id.Short(), got.Short())
 	}
 	var list []map[string]any
-	if err := json.Unmarshal(data, &list); err != nil {
+	if err := utiljson.Unmarshal(data, &list); err != nil { // it reads integers as int64, as objects have them
 		return Snapshot{}, err
 	}
 	s := Snapshot{Revision: id}

@@ -4,9 +4,11 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
 // A RevisionID is the identity of the workload as its source holds it at one moment: see
@@ -16,8 +18,8 @@ type RevisionID string
 // Evidence says how a health result is tied to a revision.
 type Evidence int
 
-// The levels of evidence, weakest first. With EvidenceNone nothing says of which revision a status
-// is. With EvidenceOrdered the status is from after the delivery of the revision was confirmed. With
+// The levels of evidence, weakest first. With EvidenceNone a status can be of any
+// revision. With EvidenceOrdered the status is from after the delivery of the revision was confirmed. With
 // EvidenceExact the report carries the revision.
 const (
 	EvidenceNone Evidence = iota
@@ -44,19 +46,22 @@ type World struct {
 	Now  Instant
 	// Workload is the workload as its source holds it.
 	Workload Workload
-	// Clusters are sorted by name: those that exist, and those that a placement still holds.
+	// Clusters are sorted by name: existing ones, and ones that a placement still holds.
 	Clusters []Cluster
 	// Placements are what exists in the transport, sorted by name.
 	Placements []Placement
 	// Approvals are decisions of people in objects of their own. Annotations are in Meta.
 	Approvals []Approval
+	// Adopted are the placements that spec.adopt names and that still exist. They have Name, UID, Has
+	// and Objects.
+	Adopted []Placement
 	// Conflicts are placements of somebody else that hold objects of the workload in clusters of
 	// the policy.
-	Conflicts []Conflict
+	Conflicts []v1alpha1.Conflict
 	// Gates are the objects of the hub that stages name as gates.
 	Gates []Gate
 	// Collectors are the StatusCollectors of spec.downsync, by name. They are needed where the
-	// transport knows of which revision a report is.
+	// transport ties reports to revisions.
 	Collectors map[string]*kubestellar.Collector
 	Can        Capabilities
 }
@@ -67,8 +72,11 @@ type Workload struct {
 	Unsettled bool       // the source holds something else by now, which is not cut yet
 	// Objects are the objects of Revision. They are read where Capabilities.Content is true.
 	Objects []*Object
-	// Kept are the revisions whose snapshots are complete.
+	// Kept are the revisions whose content is known; nil: that of all that a record names.
 	Kept []RevisionID
+	// CannotRestore is why the source cannot be written back to an earlier revision, such as a GitOps
+	// tool that manages it; "": it can.
+	CannotRestore string
 }
 
 // A Object is one object as a placement brings it to clusters. It must not be changed once it was
@@ -155,7 +163,7 @@ type Placement struct {
 
 	// The other fields are observed.
 
-	// Has are the clusters that the placement holds, sorted. Selects are those that it would hold
+	// Has are the clusters that the placement holds, sorted. Selects are the clusters that it would hold
 	// by now: they are the same once the transport has caught up.
 	Has, Selects []string
 	// Ready says that the transport has taken it over for all its clusters. If not, Waits says what
@@ -166,6 +174,10 @@ type Placement struct {
 	Open bool
 	// Same says that it places what spec.downsync asks for.
 	Same bool
+	// UID is that of the object which is the placement; "": it is no single object. Owned says that
+	// the garbage collector deletes it with the StagedBindingPolicy.
+	UID   types.UID
+	Owned bool
 	// Taken says that an object of this name exists that belongs to somebody else. Ending says that
 	// it is being deleted.
 	Taken, Ending bool
@@ -181,15 +193,6 @@ type Approval struct {
 	Ticket, By  string
 	Reject      bool
 	Reason      string
-}
-
-// A Conflict is another owner's placement of objects of the workload.
-type Conflict struct {
-	Owner    string   // the other policy or placement
-	Clusters []string // where both place the objects
-	Objects  []ObjectRef
-	// First says that this policy was there first: the other one is the newcomer.
-	First bool
 }
 
 // A Gate is an object of the hub that a stage waits for.

@@ -29,7 +29,7 @@ type subject struct {
 }
 
 // aggregate makes one row of each group. Rows with an error are in no group. Without groupBy and
-// without any row there is still one, empty, group; if all rows have errors there is none.
+// without any row there is still one, empty, group; if all rows have errors there is no group.
 func (t *table) aggregate(input []row) {
 	var groups []*group
 	byKey := map[string]*group{}

@@ -57,7 +57,7 @@ type collectorCompiler struct {
 	faults Errors
 }
 
-// checkShape checks which fields may stand beside one another.
+// checkShape checks which fields may be used together.
 func (c *collectorCompiler) checkShape() {
 	s := c.spec
 	if len(s.Select) > 0 && len(s.GroupBy)+len(s.CombinedFields) > 0 {

@@ -39,7 +39,7 @@ type Input struct {
 	Reports map[string]Report
 }
 
-// Combine returns the CombinedStatus of an object. It is false if there is none: the Binding does
+// Combine returns the CombinedStatus of an object. It is false without one: the Binding does
 // not hold the object, or names no collector for it.
 func Combine(mode Mode, in Input) (*control.CombinedStatus, bool) {
 	if in.Binding == nil || in.Object == nil {

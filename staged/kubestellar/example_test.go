@@ -10,7 +10,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 )
 
-// What a StatusCollector makes of what two clusters report, one of which has not yet.
+// What a StatusCollector makes of two clusters, when one has not reported yet.
 func ExampleCombine() {
 	policy := &control.BindingPolicy{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "p"}, Spec: control.BindingPolicySpec{
 		ClusterSelectors: []metav1.LabelSelector{{MatchLabels: map[string]string{"env": "dev"}}},

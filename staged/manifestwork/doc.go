@@ -1,6 +1,6 @@
 // Package manifestwork brings revisions to clusters through Open Cluster Management: one ManifestWork
 // for each policy and cluster, in the namespace of the cluster. Its content is the snapshot, so that
-// an old revision can be placed at any time, and a cluster keeps what it has while nobody writes.
+// an old revision can be placed at any time, and a cluster keeps what it has until a program writes.
 // Objects are read unstructured; Open Cluster Management is not imported.
 //
 // # Terminology

@@ -139,16 +139,27 @@ func (t *Transport) cluster(v player.View, name string, labels map[string]string
 	if c.Absent, c.Had = found == "absent", found == "present"; found == "pending" {
 		return c
 	}
-	isApplied := slices.ContainsFunc(conditionsOf(work.Object, "status", "conditions"), func(f map[string]any) bool {
-		return f["type"] == "Applied" && f["status"] == "True" && observed(f) == work.GetGeneration()
-	})
-	if isApplied {
+	if isApplied(work) {
 		c.Applied = revisionOf(work)
 	} else {
 		c.Applied = appliedBefore(v, name)
 	}
 	c.Reports = reportsOf(work, c.Applied)
 	return c
+}
+
+// isApplied reports whether the agent has applied a ManifestWork as it is.
+func isApplied(work *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(conditionsOf(work.Object, "status", "conditions"), func(f map[string]any) bool {
+		return f["type"] == "Applied" && f["status"] == "True" && observed(f) == work.GetGeneration()
+	})
+}
+
+// isObserved reports whether the agent has seen a ManifestWork as it is.
+func isObserved(work *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(conditionsOf(work.Object, "status", "conditions"), func(f map[string]any) bool {
+		return f["type"] == "Applied" && observed(f) == work.GetGeneration()
+	})
 }
 
 // appliedBefore returns the revision that the ledger has for a cluster: a new order that was not
@@ -163,7 +174,7 @@ func appliedBefore(v player.View, cluster string) fleet.RevisionID {
 }
 
 // reportsOf reads the feedback of each manifest. It is of the revision if the condition next to it,
-// which was read from the same object, says so; else it is nobody's.
+// which was read from the same object, says so; else it is of no revision.
 func reportsOf(work *unstructured.Unstructured, applied fleet.RevisionID) (all []fleet.Report) {
 	manifests, _, _ := unstructured.NestedSlice(work.Object, "status", "resourceStatus", "manifests")
 	for _, m := range manifests {
@@ -263,7 +274,7 @@ func probe(old, want *unstructured.Unstructured) {
 	found := "pending"
 	if old != nil {
 		if found = cmp.Or(isProbed(old), old.GetAnnotations()[probeAnnotation]); found == "" {
-			found = "present" // it is not one of ours
+			found = "present" // another program has made it
 		}
 	}
 	annotations := want.GetAnnotations()
@@ -308,8 +319,11 @@ func (t *Transport) manifest(v player.View, p fleet.Placement, key types.Namespa
 		manifests, configs = append(manifests, copied.Object), append(configs, t.config(copied, p.Revision))
 	}
 	work := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
-		"workload": map[string]any{"manifests": manifests}, "manifestConfigs": configs, "deleteOption": map[string]any{"propagationPolicy": "Foreground"},
+		"workload": map[string]any{"manifests": manifests}, "manifestConfigs": configs, "deleteOption": map[string]any{"propagationPolicy": leaves},
 	}}}
+	if v.Policy.DeletionPolicy() != v1alpha1.Orphan {
+		work.Object["spec"].(map[string]any)["deleteOption"] = map[string]any{"propagationPolicy": removes}
+	}
 	work.SetGroupVersionKind(Kind)
 	work.SetNamespace(key.Namespace)
 	work.SetName(key.Name)
@@ -318,7 +332,7 @@ func (t *Transport) manifest(v player.View, p fleet.Placement, key types.Namespa
 	return work
 }
 
-// config asks for the feedback of an object, and for the condition that says of which revision it is.
+// config asks for the feedback of an object, and for the condition that ties it to a revision.
 func (t *Transport) config(obj *unstructured.Unstructured, id fleet.RevisionID) map[string]any {
 	gvk := obj.GroupVersionKind()
 	guess, _ := meta.UnsafeGuessKindToResource(gvk)
@@ -339,13 +353,39 @@ func (t *Transport) config(obj *unstructured.Unstructured, id fleet.RevisionID) 
 	return c
 }
 
-// Remove deletes the ManifestWork of one cluster: name is <placement>/<cluster>.
+// Disown does nothing: a ManifestWork has no owner references.
+func (t *Transport) Disown(context.Context, player.View, string) error { return nil }
+
+// leaves is whether the deletion of a ManifestWork leaves its objects in the cluster.
+const (
+	leaves  = "Orphan"
+	removes = "Foreground"
+)
+
+func deletionOf(work *unstructured.Unstructured) string {
+	return text(work.Object, "spec", "deleteOption", "propagationPolicy")
+}
+
+// Remove deletes the ManifestWork of one cluster: name is <placement>/<cluster>. One whose deletion
+// leaves the objects is changed first, and deleted once the agent has observed the change.
 func (t *Transport) Remove(ctx context.Context, v player.View, name string) ([]staged.Event, error) {
 	_, cluster, _ := strings.Cut(name, "/")
 	key := types.NamespacedName{Namespace: cluster, Name: workName(v)}
 	work := t.works[key]
 	if work == nil || work.GetDeletionTimestamp() != nil {
 		return nil, nil
+	}
+	if deletionOf(work) == leaves {
+		want := work.DeepCopy()
+		_ = unstructured.SetNestedField(want.Object, removes, "spec", "deleteOption", "propagationPolicy") // it is there
+		stored, err := t.write(ctx, work, want)
+		if err == nil {
+			t.works[key] = stored
+		}
+		return nil, err
+	}
+	if !isObserved(work) {
+		return nil, nil // the agent does not know yet that the objects go
 	}
 	uid, version := work.GetUID(), work.GetResourceVersion()
 	err := t.hub.Delete(ctx, Kind, key, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}})

@@ -54,8 +54,8 @@ func (a *answers) observe(e watchEvent) (concerns bool, err error) {
 	return true, nil
 }
 
-// show adds to a world what people have decided, and the objects that are gates. Of a kind that nobody
-// reads there is no gate.
+// show adds to a world what people have decided, and the objects that are gates. Of a kind that the
+// Player does not read there is no gate.
 func (a *answers) show(v View, w *fleet.World) {
 	for _, name := range slices.Sorted(maps.Keys(a.approvals)) {
 		s := a.approvals[name].Spec

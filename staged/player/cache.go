@@ -41,7 +41,7 @@ func (c cache) store(e watchEvent) (owner string, err error) {
 }
 
 // ownerOf returns the name of the StagedBindingPolicy that is part of the name of a BindingPolicy;
-// "" if there is none.
+// "" without one.
 func ownerOf(bindingPolicy string) string {
 	owner, _, ok := strings.Cut(bindingPolicy, v1alpha1.StageSeparator)
 	if !ok {
@@ -51,7 +51,7 @@ func ownerOf(bindingPolicy string) string {
 }
 
 func put[K comparable, V any](in map[string]map[K]*V, owner string, key K, e watchEvent) error {
-	if owner == "" && e.kind != bindingKind {
+	if owner == "" && e.kind == combinedStatusKind {
 		return nil
 	}
 	if e.deleted {
@@ -109,10 +109,17 @@ func (c cache) showAll(owner string, r *bindingpolicy.Rollout) {
 	for _, s := range c.statuses[owner] {
 		r.ObserveStatus(s)
 	}
-	for other, bindings := range c.bindings {
-		for _, b := range bindings {
+	for other := range c.bindings {
+		for _, b := range c.bindings[other] {
 			if other != owner {
 				r.ObserveBinding(b)
+			}
+		}
+	}
+	for other := range c.policies {
+		for _, p := range c.policies[other] {
+			if other != owner {
+				r.ObserveBindingPolicy(p)
 			}
 		}
 	}

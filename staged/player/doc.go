@@ -19,7 +19,7 @@
 // # Order of writes
 //
 // A Player stores new snapshots, then writes the status, then creates or updates placements, then
-// removes those that are no longer needed, and at last forgets old snapshots. It stops at the first
+// removes placements that are no longer needed, and at last forgets old snapshots. It stops at the first
 // failure and starts again from the stored status, so an interruption at any point loses nothing.
 //
 // # Time

@@ -19,7 +19,7 @@ func (s *policyState) addEvent(reason, format string, args ...any) {
 }
 
 // addStageEvents records which stages became satisfied with a new status. For the last stage the
-// Decision has an event of its own.
+// Decision has its own event.
 func (s *policyState) addStageEvents(old, now v1alpha1.Status) {
 	before := map[string]v1alpha1.Phase{}
 	for _, stage := range old.Stages {

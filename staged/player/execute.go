@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,7 +33,8 @@ func (p *Player) carryOut(ctx context.Context, name string, s *policyState, d st
 	// The status is written before anything else is, even if it has not changed: nothing may be
 	// created, updated or removed on a status that is not the newest.
 	changed = !reflect.DeepEqual(d.Status, s.status)
-	if !changed && len(stale)+len(d.Remove) == 0 {
+	finalizer := d.Finalizer == slices.Contains(s.meta.Finalizers, v1alpha1.Finalizer)
+	if !changed && finalizer && len(stale)+len(d.Remove)+len(d.Disown) == 0 && d.Restore == "" {
 		return false, nil
 	}
 	if err := p.keep(ctx, s, d); err != nil {
@@ -41,26 +43,68 @@ func (p *Player) carryOut(ctx context.Context, name string, s *policyState, d st
 	if err := p.writeStatus(ctx, name, s, d); err != nil {
 		return true, err
 	}
-	for _, want := range stale {
-		content, err := p.contentOf(ctx, s, want)
-		if err != nil {
+	if d.Finalizer {
+		if err := p.setFinalizer(ctx, name, s, true); err != nil {
 			return true, err
 		}
-		events, err := p.transport.Place(ctx, v, want, content)
+	}
+	if err := p.placeAndRemove(ctx, s, v, stale, d); err != nil {
+		return true, err
+	}
+	if err := p.restore(ctx, s, d.Restore); err != nil {
+		return true, err
+	}
+	p.prune(ctx, name, s, d)
+	if d.Finalizer {
+		return true, nil
+	}
+	return true, p.setFinalizer(ctx, name, s, false)
+}
+
+// placeAndRemove makes placements, takes off owner references, and removes placements.
+func (p *Player) placeAndRemove(ctx context.Context, s *policyState, v View, stale []fleet.Placement, d staged.Decision) error {
+	for _, want := range stale {
+		events, err := p.transport.Place(ctx, v, want, s.contents[want.Revision])
 		if err != nil {
-			return true, err
+			return err
 		}
 		s.noteWritten(want.Name, events, time.Now())
+	}
+	for _, name := range d.Disown {
+		if err := p.transport.Disown(ctx, v, name); err != nil {
+			return err
+		}
 	}
 	for _, old := range d.Remove {
 		events, err := p.transport.Remove(ctx, v, old)
 		if err != nil {
-			return true, err
+			return err
 		}
 		s.events = append(s.events, events...)
 	}
-	p.prune(ctx, name, s, d)
-	return true, nil
+	return nil
+}
+
+// setFinalizer adds the finalizer to a StagedBindingPolicy, or takes it off.
+func (p *Player) setFinalizer(ctx context.Context, name string, s *policyState, want bool) error {
+	if want == slices.Contains(s.meta.Finalizers, v1alpha1.Finalizer) {
+		return nil
+	}
+	finalizers := slices.DeleteFunc(slices.Clone(s.meta.Finalizers), func(f string) bool { return f == v1alpha1.Finalizer })
+	if want {
+		finalizers = append(finalizers, v1alpha1.Finalizer)
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": s.version, "uid": s.uid, "finalizers": finalizers}})
+	if err != nil {
+		return err
+	}
+	stored, err := p.hub.Patch(ctx, stagedPolicyKind, types.NamespacedName{Name: name}, types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil {
+		return fmt.Errorf("finalizer: %w", err)
+	}
+	s.meta.Finalizers = finalizers
+	s.noteStored(stored)
+	return nil
 }
 
 // writeStatus writes the status. It fails with a conflict if somebody has written the object since
@@ -84,12 +128,10 @@ func (p *Player) writeStatus(ctx context.Context, name string, s *policyState, d
 	}
 	p.clock.calibrate(stored, s.version, sent, time.Now())
 	s.addStageEvents(s.status, d.Status)
+	p.noteConflicts(s.status, d.Status)
 	s.events = append(s.events, d.Events...)
 	s.status, s.ours = d.Status, true
-	if version := stored.GetResourceVersion(); version != s.version { // an equal version: nothing changed, no watch event follows
-		s.version, s.written = version, version
-		s.meta.ResourceVersion, s.meta.Annotations = version, stored.GetAnnotations()
-	}
+	s.noteStored(stored)
 	return nil
 }
 
@@ -133,6 +175,9 @@ func (p *Player) keep(ctx context.Context, s *policyState, d staged.Decision) er
 // prune forgets the snapshots that the status that was written does not name. A failure is tried again
 // with the next decision that needs other snapshots: it does not hold up the rollout.
 func (p *Player) prune(ctx context.Context, name string, s *policyState, d staged.Decision) {
+	if s.policy == nil || d.Keep == nil {
+		return
+	}
 	needed := map[fleet.RevisionID]bool{}
 	for _, id := range d.Keep {
 		needed[id] = true
@@ -143,7 +188,7 @@ func (p *Player) prune(ctx context.Context, name string, s *policyState, d stage
 			delete(s.stored, id)
 		}
 	}
-	if p.options.Snapshots == nil || s.policy == nil || len(s.stored) == 0 || slices.Equal(s.kept, d.Keep) {
+	if p.options.Snapshots == nil || len(s.stored) == 0 || slices.Equal(s.kept, d.Keep) {
 		return
 	}
 	if err := p.options.Snapshots.Prune(ctx, s.policy.Name(), d.Keep); err != nil {
@@ -153,15 +198,21 @@ func (p *Player) prune(ctx context.Context, name string, s *policyState, d stage
 	s.kept = slices.Clone(d.Keep)
 }
 
-// contentOf returns the content for a placement: from memory, or from the store.
-func (p *Player) contentOf(ctx context.Context, s *policyState, want fleet.Placement) (fleet.Snapshot, error) {
-	if content, has := s.contents[want.Revision]; has || p.options.Snapshots == nil || want.Revision == "" || !s.can.OldRevision {
-		return content, nil
+// load reads the snapshots of the revisions that a status names, which another Player has stored.
+func (p *Player) load(ctx context.Context, name string, s *policyState) {
+	for _, r := range s.status.Revisions {
+		id := fleet.RevisionID(r.ID)
+		if _, has := s.contents[id]; has || p.options.Snapshots == nil || s.missing[id] {
+			continue
+		}
+		content, err := p.options.Snapshots.Read(ctx, s.policy.Name(), id)
+		switch {
+		case err == nil:
+			s.contents[id], s.stored[id] = content, true
+		case apierrors.IsNotFound(err):
+			s.missing[id] = true
+		default:
+			p.failed(name, fmt.Errorf("snapshot: %w", err))
+		}
 	}
-	content, err := p.options.Snapshots.Read(ctx, s.policy.Name(), want.Revision)
-	if err != nil {
-		return content, fmt.Errorf("snapshot: %w", err)
-	}
-	s.contents[want.Revision] = content
-	return content, nil
 }

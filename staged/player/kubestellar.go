@@ -86,25 +86,15 @@ func (k *kubeStellar) Observe(kind schema.GroupVersionKind, obj *unstructured.Un
 	if r := k.rollouts[owner]; r != nil {
 		k.cache.show(e, r)
 	}
-	if kind == bindingKind {
-		for name, r := range k.rollouts {
-			if name != owner {
-				k.showOther(e, r)
-			}
+	if kind == combinedStatusKind {
+		return []string{owner}, nil
+	}
+	for name, r := range k.rollouts { // it may place the same objects
+		if name != owner {
+			k.cache.show(e, r)
 		}
-		return []string{""}, nil
 	}
-	return []string{owner}, nil
-}
-
-// showOther shows a rollout the Binding of somebody else.
-func (k *kubeStellar) showOther(e watchEvent, r *bindingpolicy.Rollout) {
-	b := new(control.Binding)
-	if err := convert(e.obj, b); err != nil || e.deleted {
-		r.ForgetBinding(e.obj.GetName())
-		return
-	}
-	r.ObserveBinding(b)
+	return []string{""}, nil
 }
 
 // rollout returns what was observed around a policy.
@@ -144,7 +134,7 @@ func (k *kubeStellar) Differs(v View, p fleet.Placement) bool {
 	if old == nil {
 		return true
 	}
-	return old.DeletionTimestamp == nil && (!equalAsStored(old.Spec, want.Spec) || !owns(old, v.Meta.UID) ||
+	return old.DeletionTimestamp == nil && (!equalAsStored(old.Spec, want.Spec) || len(want.OwnerReferences) > 0 && !owns(old, v.Meta.UID) ||
 		old.Annotations[v1alpha1.VersionAnnotation] != want.Annotations[v1alpha1.VersionAnnotation])
 }
 
@@ -168,18 +158,16 @@ func (k *kubeStellar) Place(ctx context.Context, v View, p fleet.Placement, _ fl
 	if err != nil {
 		return nil, err
 	}
-	seen := new(control.BindingPolicy)
-	if err := convert(stored, seen); err != nil {
+	if err := k.observeWritten(r, stored); err != nil {
 		return nil, err
 	}
-	r.ObserveBindingPolicy(seen)
 	if old == nil {
 		return []staged.Event{{Type: "Normal", Reason: "BindingPolicyCreated", Message: "created BindingPolicy " + p.Name}}, nil
 	}
 	return []staged.Event{{Type: "Normal", Reason: "BindingPolicyUpdated", Message: "updated BindingPolicy " + p.Name}}, nil
 }
 
-// write creates a BindingPolicy, or patches the old one, if nobody has written it since it was read.
+// write creates a BindingPolicy, or patches the old one, if it was not written since it was read.
 // It returns what is stored then.
 func (k *kubeStellar) write(ctx context.Context, old, want *control.BindingPolicy) (*unstructured.Unstructured, error) {
 	if old == nil {
@@ -191,7 +179,7 @@ func (k *kubeStellar) write(ctx context.Context, old, want *control.BindingPolic
 		return k.hub.Create(ctx, &unstructured.Unstructured{Object: fields}, metav1.CreateOptions{})
 	}
 	metadata := map[string]any{"uid": old.UID, "resourceVersion": old.ResourceVersion, "annotations": want.Annotations}
-	if !owns(old, want.OwnerReferences[0].UID) {
+	if refs := want.OwnerReferences; len(refs) > 0 && !owns(old, refs[0].UID) {
 		metadata["ownerReferences"] = want.OwnerReferences
 	}
 	patch, err := json.Marshal(map[string]any{
@@ -202,6 +190,34 @@ func (k *kubeStellar) write(ctx context.Context, old, want *control.BindingPolic
 		return nil, err
 	}
 	return k.hub.Patch(ctx, bindingPolicyKind, types.NamespacedName{Name: want.Name}, types.MergePatchType, patch, metav1.PatchOptions{})
+}
+
+// Disown takes the owner references off a BindingPolicy.
+func (k *kubeStellar) Disown(ctx context.Context, v View, name string) error {
+	r := k.rollout(v)
+	seen := r.BindingPolicy(name)
+	if seen == nil || len(seen.OwnerReferences) == 0 {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": seen.UID, "resourceVersion": seen.ResourceVersion, "ownerReferences": nil}})
+	if err != nil {
+		return err
+	}
+	stored, err := k.hub.Patch(ctx, bindingPolicyKind, types.NamespacedName{Name: name}, types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil {
+		return err
+	}
+	return k.observeWritten(r, stored)
+}
+
+// observeWritten shows a rollout a BindingPolicy that was just written.
+func (k *kubeStellar) observeWritten(r *bindingpolicy.Rollout, stored *unstructured.Unstructured) error {
+	written := new(control.BindingPolicy)
+	if err := convert(stored, written); err != nil {
+		return err
+	}
+	r.ObserveBindingPolicy(written)
+	return nil
 }
 
 // Remove deletes the BindingPolicy that was seen under a name.
@@ -226,6 +242,6 @@ func equalAsStored(a, b control.BindingPolicySpec) bool {
 	return err == nil && err2 == nil && string(one) == string(other)
 }
 
-// pollInterval is how often a Player calls Options.Clusters and Options.Reports at least: nobody
-// tells it when their results change.
+// pollInterval is how often a Player calls Options.Clusters and Options.Reports at least: it is
+// not told when their results change.
 const pollInterval = 10 * time.Second

@@ -38,8 +38,8 @@ type Options struct {
 	// know more than WorkStatuses say. It is called as often as Clusters. Nil: that is not known.
 	Reports func(policy string) []bindingpolicy.Report
 	// Space reads KubeStellar's inventory and transport space: its ManifestWorks and WorkStatuses. With
-	// it, and with Workload, the Player knows which revision each cluster has, and of which revision a
-	// report is; updates: Staged needs that, unless the policy says requireEvidence: None. Nil: only
+	// it, and with Workload, the Player knows which revision each cluster has, and to which revision a
+	// report belongs; updates: Staged needs that, unless the policy says requireEvidence: None. Nil: only
 	// the hub is read.
 	Space transport.Reader
 	// Workload are the kinds of workload objects on the hub. They are read where the Transport knows
@@ -87,7 +87,7 @@ type Player struct {
 	hub       transport.Transport
 	options   Options
 	transport Transport
-	source    *source // nil: nobody asks for content
+	source    *source // nil: content is not read
 	answers   *answers
 	readers   map[schema.GroupVersionKind]transport.Reader
 	clock     hubClock
@@ -232,7 +232,7 @@ func (p *Player) observePolicy(e watchEvent) {
 		return
 	}
 	if s == nil || s.uid != object.UID {
-		s = &policyState{uid: object.UID, contents: map[fleet.RevisionID]fleet.Snapshot{}, stored: map[fleet.RevisionID]bool{}}
+		s = &policyState{uid: object.UID, contents: map[fleet.RevisionID]fleet.Snapshot{}, stored: map[fleet.RevisionID]bool{}, missing: map[fleet.RevisionID]bool{}}
 		p.policies[name] = s
 	}
 	if s.generation != object.Generation {
@@ -241,6 +241,7 @@ func (p *Player) observePolicy(e watchEvent) {
 	}
 	s.meta = object.ObjectMeta
 	s.meta.Generation = s.compiled
+	p.noteConflicts(s.status, object.Status)
 	s.noteStatus(reflect.DeepEqual(s.status, object.Status), time.Now())
 	s.status, s.version, s.due = object.Status, object.ResourceVersion, time.Now()
 }
@@ -275,18 +276,20 @@ func (p *Player) decide(ctx context.Context) (next time.Time) {
 			s.due = s.notBefore
 		}
 		if !s.due.IsZero() && !s.due.After(now) {
-			s.due = p.execute(ctx, name, s, p.decision(s))
+			s.due = p.execute(ctx, name, s, p.decision(ctx, name, s))
 		}
 		next = earlier(next, s.due)
 	}
 	return next
 }
 
-// decision decides about one policy. Without any version that compiles, the status stays as it is.
-func (p *Player) decision(s *policyState) staged.Decision {
+// decision decides about one policy. Without any version that compiles, the status stays as it is, and
+// so does the finalizer, unless a person abandons it.
+func (p *Player) decision(ctx context.Context, name string, s *policyState) staged.Decision {
 	if s.rollout == nil {
-		return staged.Decision{Status: s.status}
+		return staged.Decision{Status: s.status, Finalizer: s.meta.Annotations[v1alpha1.AbandonAnnotation] != "true" && slices.Contains(s.meta.Finalizers, v1alpha1.Finalizer)}
 	}
+	p.load(ctx, name, s)
 	return s.rollout.Decide(s.status, p.world(s))
 }
 
@@ -296,12 +299,14 @@ func (p *Player) world(s *policyState) fleet.World {
 	if p.source != nil {
 		s.workload = p.source.workload(v, s)
 	}
-	v.Contents = s.contents
+	v.Contents, v.Workload = s.contents, s.workload
 	w := p.transport.World(v)
 	p.answers.show(v, &w)
-	if s.can = w.Can; w.Can.Content && w.Workload.Revision == "" {
+	w.Conflicts = append(w.Conflicts, p.newcomers(v.Policy.Name())...)
+	if w.Can.Content && w.Workload.Revision == "" {
 		w.Workload = s.workload
 	}
+	w.Workload.Kept = slices.Sorted(maps.Keys(s.contents))
 	if w.Workload.Unsettled {
 		s.recheck = settleOf(v)
 	}

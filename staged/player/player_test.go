@@ -220,7 +220,7 @@ func TestPlayerReadsWorkStatuses(t *testing.T) {
 	})
 }
 
-// Nobody tells a Player that the clusters have changed: it asks.
+// A Player is not told that the clusters have changed: it asks.
 func TestPlayerAsksForClusters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t, twoStages("    maxConcurrency: 1\n"))

@@ -1,10 +1,14 @@
 package player
 
 import (
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/staged"
@@ -18,8 +22,8 @@ type policyState struct {
 	meta       metav1.ObjectMeta
 	contents   map[fleet.RevisionID]fleet.Snapshot // of revisions that were seen
 	stored     map[fleet.RevisionID]bool           // the snapshots that are in the store
+	missing    map[fleet.RevisionID]bool           // the status names them, and the store does not have them
 	kept       []fleet.RevisionID                  // the snapshots that the store was told to keep last
-	can        fleet.Capabilities
 	workload   fleet.Workload
 	source     sourceState
 	recheck    time.Duration // when the source may have settled; 0: it has
@@ -45,6 +49,15 @@ func (s *policyState) view(now fleet.Instant) View {
 	return View{Policy: s.policy, Meta: s.meta, Status: s.status, Now: now, Contents: s.contents}
 }
 
+// noteStored notes what a write of the StagedBindingPolicy has stored. With an equal version nothing
+// has changed, and no watch event follows.
+func (s *policyState) noteStored(stored *unstructured.Unstructured) {
+	if version := stored.GetResourceVersion(); version != s.version {
+		s.version, s.written = version, version
+		s.meta.ResourceVersion, s.meta.Annotations = version, stored.GetAnnotations()
+	}
+}
+
 // noteWritten notes what was written for a placement.
 func (s *policyState) noteWritten(name string, events []staged.Event, now time.Time) {
 	s.events = append(s.events, events...)
@@ -52,6 +65,25 @@ func (s *policyState) noteWritten(name string, events []staged.Event, now time.T
 		if strings.HasSuffix(e.Reason, "Created") {
 			s.noteCreated(name, now)
 		}
+	}
+}
+
+// newcomers returns the conflicts of other policies that place nothing because this policy was first.
+func (p *Player) newcomers(policy string) (all []v1alpha1.Conflict) {
+	for _, name := range slices.Sorted(maps.Keys(p.policies)) {
+		for _, c := range p.policies[name].status.Conflicts {
+			if name != policy && !c.First && strings.HasPrefix(c.Owner, bindingPolicyKind.Kind+" "+policy+v1alpha1.StageSeparator) {
+				all = append(all, v1alpha1.Conflict{Owner: v1alpha1.Kind + " " + name, Clusters: c.Clusters, First: true})
+			}
+		}
+	}
+	return all
+}
+
+// noteConflicts makes all decisions due if the conflicts of a policy have changed.
+func (p *Player) noteConflicts(old, now v1alpha1.Status) {
+	if !reflect.DeepEqual(old.Conflicts, now.Conflicts) {
+		p.wake("")
 	}
 }
 
@@ -73,8 +105,8 @@ func backOff(first time.Duration, times int) time.Duration {
 	return min(first<<min(times, 16), max(first, longestPause))
 }
 
-// noteStatus notes a status that the watch has shown. If somebody else writes another one after each
-// of ours, because two Players see different things, the next decision waits: soon both see the
+// noteStatus notes a status that the watch has shown. If another program writes another one after each
+// status of this Player, because two Players see different things, the next decision waits: soon both see the
 // same.
 func (s *policyState) noteStatus(same bool, now time.Time) {
 	if same || !s.ours {
@@ -89,7 +121,7 @@ func (s *policyState) noteStatus(same bool, now time.Time) {
 	s.notBefore = now.Add(min(pollInterval, backOff(100*time.Millisecond, s.contested.times-1)))
 }
 
-// noteCreated notes that a BindingPolicy was created. If that happens again and again, because
+// noteCreated notes that a BindingPolicy was created. If that happens repeatedly, because
 // somebody deletes it, the next decision waits.
 func (s *policyState) noteCreated(name string, now time.Time) {
 	if s.made == nil {

@@ -51,6 +51,10 @@ type fleet struct {
 	push     func(version string)
 	agents   func()
 	old      bool // it can place an old revision
+	joined   func(cluster string)
+	lag      map[string]bool   // clusters whose controllers do not act on a new version yet
+	acted    map[string]string // the version that the controllers of a cluster have acted on
+	counts   map[string]int64  // the observedGeneration of a cluster; nil: statuses have none
 
 	collectors map[string]*kubestellar.Collector
 	errors     []any                                        // of the Bindings
@@ -237,9 +241,12 @@ func (f *fleet) overApplications() {
 	f.options.Transport = application.New(f.hub, application.Options{Clusters: f.options.Clusters, Name: application.ByCluster("web"), Namespace: "argocd",
 		Collectors: map[string]*kubestellar.Collector{"agg": c}})
 	f.options.Workload = nil
-	for name := range f.clusters {
+	f.joined = func(name string) {
 		f.put(map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"namespace": "argocd", "name": "web-" + name},
 			"spec": map[string]any{"source": map[string]any{"repoURL": "https://example.org/web.git"}}})
+	}
+	for name := range f.clusters {
+		f.joined(name)
 	}
 	commit := func(version string) string { return strings.Repeat("0", 39) + version }
 	f.push = func(version string) {
@@ -352,7 +359,9 @@ func (f *fleet) combine(b *control.Binding, web *unstructured.Unstructured) {
 
 func (f *fleet) deliverKubeStellar(cluster, binding string, web *unstructured.Unstructured, held bool) {
 	strategy := map[bool]string{true: "CreateOnly", false: "Update"}[held]
-	manifest := map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "web", "namespace": "shop", "labels": map[string]any{"app": "web"}}, "spec": web.Object["spec"]}
+	manifest := map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "web", "namespace": "shop"}, "spec": web.Object["spec"]}
+	labels, _, _ := unstructured.NestedMap(web.Object, "metadata", "labels")
+	manifest["metadata"].(map[string]any)["labels"] = labels
 	f.put(map[string]any{"apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork",
 		"metadata": map[string]any{"name": binding, "namespace": cluster, "labels": map[string]any{"transport.kubestellar.io/originOwnerReferenceBindingKey": binding}},
 		"spec": map[string]any{"workload": map[string]any{"manifests": []any{manifest}},
@@ -369,7 +378,25 @@ func (f *fleet) deliverKubeStellar(cluster, binding string, web *unstructured.Un
 	f.setStatus(manifestwork.Kind, key, map[string]any{"conditions": []any{map[string]any{"type": "Applied", "status": "True", "observedGeneration": work.GetGeneration()}}})
 	f.put(map[string]any{"apiVersion": control.GroupVersion.String(), "kind": "WorkStatus", "metadata": map[string]any{"name": "appsv1-deployment-shop-web", "namespace": cluster},
 		"spec":   map[string]any{"sourceRef": map[string]any{"group": "apps", "resource": "deployments", "namespace": "shop", "name": "web"}},
-		"status": map[string]any{"availableReplicas": f.ready(cluster), "seen": f.have[cluster] + fmt.Sprint(time.Now().Unix()/5)}})
+		"status": f.statusOf(cluster)})
+}
+
+// statusOf is the status of the Deployment in a cluster, as its controller has written it last, with
+// something that changes every five seconds.
+func (f *fleet) statusOf(cluster string) map[string]any {
+	status := map[string]any{"availableReplicas": f.ready(cluster), "seen": f.have[cluster] + fmt.Sprint(time.Now().Unix()/5)}
+	if f.counts == nil {
+		return status
+	}
+	if f.acted[cluster] != f.have[cluster] && !f.lag[cluster] {
+		f.acted[cluster] = f.have[cluster]
+		f.counts[cluster]++
+	}
+	status["observedGeneration"] = f.counts[cluster]
+	if f.lag[cluster] {
+		status["availableReplicas"] = int64(1) // of the version before
+	}
+	return status
 }
 
 // run lets seconds pass. Never does a cluster that has the workload lose it.

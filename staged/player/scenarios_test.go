@@ -3,12 +3,14 @@ package player_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,6 +22,7 @@ import (
 var (
 	hubAlone  = port{"KubeStellar K0", (*fleet).overHubAlone}
 	withSpace = port{"KubeStellar K1", (*fleet).overKubeStellar}
+	overWorks = port{"ManifestWork", (*fleet).overManifestWorks}
 )
 
 // scenario plays a test over KubeStellar with one or both views of it.
@@ -208,6 +211,72 @@ func TestAClusterJoinsASkippedStage(t *testing.T) {
 	}, hubAlone, withSpace)
 }
 
+// join adds a cluster of an environment.
+func (f *fleet) join(name, env string) {
+	next := maps.Clone(f.clusters)
+	next[name] = map[string]string{"env": env, "name": name}
+	f.known.Store(&next)
+	synctest.Wait()
+	f.clusters = next
+	if f.joined != nil {
+		f.joined(name)
+	}
+}
+
+// A cluster that joins a passed stage in the middle of another revision gets the revision of that stage,
+// where it can be placed. Where the source does not hold that any more, it waits by name.
+func TestAClusterJoinsAPassedStage(t *testing.T) {
+	eachPort(t, portPolicy, func(t *testing.T, f *fleet) {
+		f.push("1")
+		f.play(func() {
+			f.run(40)
+			f.bad["dev1@2"] = true
+			f.push("2")
+			f.run(20)
+			f.join("prod3", "prod")
+			f.run(20)
+			if f.old {
+				require.Equal(t, "1", f.have["prod3"], f.message())
+				require.False(t, f.holds("CannotDeliver"))
+			} else {
+				require.Empty(t, f.have["prod3"])
+				require.True(t, f.holds("CannotDeliver"))
+				require.Contains(t, f.message(), "prod3 (r1-")
+			}
+			require.False(t, f.holds("Succeeded"))
+			delete(f.bad, "dev1@2")
+			f.run(40)
+			require.Equal(t, map[string]string{"dev1": "2", "prod1": "2", "prod2": "2", "prod3": "2"}, f.have, f.message())
+			require.True(t, f.holds("Succeeded"), f.message())
+			require.False(t, f.holds("CannotDeliver"))
+		})
+	})
+}
+
+// A snapshot that is lost cannot be gone back to: the clusters are held, and the message says which
+// revision the source must hold again.
+func TestARollbackWithoutItsSnapshot(t *testing.T) {
+	scenario(t, portPolicy, func(t *testing.T, f *fleet) {
+		f.push("1")
+		f.play(func() {
+			f.run(40)
+			require.True(t, f.holds("Succeeded"), f.message())
+		})
+		require.NoError(t, f.options.Snapshots.Prune(t.Context(), "s", nil))
+		f.bad["prod1@2"] = true
+		f.push("2")
+		f.play(func() {
+			f.run(100)
+			require.Equal(t, v1alpha1.RollbackNeeded, f.phase("prod"), f.message())
+			require.Contains(t, f.message(), "until the source holds r1-")
+			require.Equal(t, versions("2", "2"), f.have)
+			f.push("1")
+			f.run(60)
+			require.Equal(t, versions("1", "1"), f.have, f.message())
+		})
+	}, overWorks)
+}
+
 // A10, F8: an approval is for what its ticket names, and for nothing else.
 func TestAnApprovalNamesWhatItIsFor(t *testing.T) {
 	scenario(t, strings.Replace(portPolicy, "condition: num('sum') == size(destinations), progress", "approval: {before: true}, condition: num('sum') == size(destinations), progress", 1), func(t *testing.T, f *fleet) {
@@ -259,7 +328,7 @@ func TestAPolicyThatIsCreatedAgainTakesOver(t *testing.T) {
 	}, hubAlone, withSpace)
 }
 
-// A12, F10: a second policy for the same workload. The first goes on; the newcomer does not pass, and
+// A12, F10: a second policy for the same workload. The first goes on; the newcomer places nothing, and
 // names the other.
 func TestTwoPoliciesForOneWorkload(t *testing.T) {
 	one := atOnce(stageOf("dev", devs, ""), stageOf("prod", prods, ""))
@@ -275,10 +344,61 @@ func TestTwoPoliciesForOneWorkload(t *testing.T) {
 			require.NoError(t, err)
 			conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 			require.Contains(t, fmt.Sprint(conditions[0]), "BindingPolicy s.stage.prod places the same objects in prod1, prod2")
+			require.Contains(t, fmt.Sprint(conditions), "reason:Conflict")
+			_, err = f.hub.Get(t.Context(), bindingPolicyKind, types.NamespacedName{Name: "z.stage.all"})
+			require.True(t, apierrors.IsNotFound(err), "the newcomer places nothing")
 			require.True(t, f.holds("Succeeded"), f.message())
-			require.Contains(t, f.message(), "BindingPolicy z.stage.all places the same objects", "the first goes on, with a warning")
+			require.Contains(t, f.message(), "StagedBindingPolicy z places the same objects", "the first goes on, with a warning")
+			f.push("2")
+			f.run(20)
+			require.Equal(t, versions("2", "2"), f.have)
+			f.deletePolicy(metav1.DeletePropagationBackground) // the first goes: the newcomer has its turn
+			f.mayLose = true
+			f.run(30)
+			_, err = f.hub.Get(t.Context(), bindingPolicyKind, types.NamespacedName{Name: "z.stage.all"})
+			require.NoError(t, err)
 		})
 	}, hubAlone, withSpace)
+}
+
+// An urgent revision skips soaks and windows, and nothing else: stages still wait for the ones before, for
+// healthy clusters and for approvals.
+func TestAnUrgentRevision(t *testing.T) {
+	policy := strings.ReplaceAll(portPolicy, "destinations)", "destinations), soak: 30m, windows: [{cron: '0 0 1 1 *', duration: 1m}]")
+	policy = strings.Replace(policy, "progressDeadlineSeconds", "approval: {before: true}, progressDeadlineSeconds", 1)
+	eachPort(t, policy, func(t *testing.T, f *fleet) {
+		var events []string
+		f.options.Events = f.eventsNamed("Expedited", func(message string) { events = append(events, message) })
+		f.push("1")
+		time.Sleep(time.Hour) // the clock of the bubble begins within the window
+		f.play(func() {
+			f.run(20)
+			require.Empty(t, f.have, f.message())
+			require.Contains(t, f.message(), "waits for a window")
+			f.bad["dev1@1"] = true
+			f.annotate(v1alpha1.ExpediteAnnotation, "r9-000000000000 jane")
+			f.run(5)
+			require.Empty(t, events, "that is another revision")
+			f.annotate(v1alpha1.ExpediteAnnotation, f.status().Revisions[0].Name+" jane, incident 7")
+			f.run(20)
+			require.Equal(t, map[string]string{"dev1": "1"}, f.have, f.message())
+			delete(f.bad, "dev1@1")
+			f.run(10)
+			require.Equal(t, map[string]string{"dev1": "1"}, f.have, "the approval is not skipped: %s", f.message())
+			f.annotate(v1alpha1.ApprovalPrefix+"before.prod", f.record("prod").Awaiting.Ticket+" jane")
+			f.run(30)
+			require.Equal(t, versions("1", "1"), f.have, f.message())
+			require.True(t, f.holds("Succeeded"), f.message())
+			require.Len(t, events, 1)
+			require.Contains(t, events[0], "skips soaks and windows, as jane, incident 7 says")
+			for _, a := range f.status().History {
+				require.Equal(t, "jane, incident 7", a.ExpeditedBy)
+			}
+			f.push("2")
+			f.run(20)
+			require.Equal(t, versions("1", "1"), f.have, "another revision is not urgent: %s", f.message())
+		})
+	})
 }
 
 // A14: what KubeStellar says of a Binding is in the message, and nothing passes meanwhile.

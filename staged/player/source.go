@@ -90,7 +90,21 @@ func (s *source) workload(v View, state *policyState) fleet.Workload {
 		now.items = items
 		state.contents[now.cut] = content
 	}
-	return fleet.Workload{Revision: now.cut, Objects: now.items, Unsettled: now.cut != now.seen}
+	w := fleet.Workload{Revision: now.cut, Objects: now.items, Unsettled: now.cut != now.seen}
+	if r := v.Policy.Definition().Spec.Revisions; r != nil && r.Restore {
+		w.CannotRestore = cannotRestore(objects, state.backs())
+	}
+	return w
+}
+
+// backs returns the content of the revisions to which clusters are to go back.
+func (s *policyState) backs() (all []fleet.Snapshot) {
+	for _, c := range s.status.Cohorts {
+		if content, known := s.contents[fleet.RevisionID(c.Back)]; known {
+			all = append(all, content)
+		}
+	}
+	return all
 }
 
 func settleOf(v View) time.Duration {

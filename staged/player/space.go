@@ -2,9 +2,8 @@ package player
 
 import (
 	"fmt"
-	"reflect"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
 var manifestWorkKind = schema.GroupVersionKind{Group: "work.open-cluster-management.io", Version: "v1", Kind: "ManifestWork"}
@@ -27,7 +27,7 @@ const bindingKeyLabel = "transport.kubestellar.io/originOwnerReferenceBindingKey
 // A space is what was seen in KubeStellar's inventory and transport space.
 type space struct {
 	works      map[types.NamespacedName]*manifestWork
-	statuses   map[types.NamespacedName]*clusterStatus
+	statuses   map[string]map[string]*clusterStatus // by cluster, then by name
 	collectors map[string]*kubestellar.Collector
 }
 
@@ -35,22 +35,26 @@ type space struct {
 type manifestWork struct {
 	cluster, binding string
 	generation       int64
-	held             bool // it never updates what the cluster has
-	applied          bool // the agent has applied this generation
-	confirmed        time.Time
+	held             bool      // it never updates what the cluster has
+	applied          bool      // the agent has applied this generation
+	ordered          time.Time // when it was written last
+	confirmed        time.Time // when its status was
 	manifests        []*unstructured.Unstructured
 }
 
 // A clusterStatus is the status of one object in one cluster.
 type clusterStatus struct {
 	object  fleet.ObjectRef
-	cluster string
 	status  map[string]any
+	created time.Time
 	written time.Time
+	// The observedGeneration of status, since when it has this value, and the value before. 0: none.
+	generation, former int64
+	since              time.Time
 }
 
 func newSpace() *space {
-	return &space{works: map[types.NamespacedName]*manifestWork{}, statuses: map[types.NamespacedName]*clusterStatus{}, collectors: map[string]*kubestellar.Collector{}}
+	return &space{works: map[types.NamespacedName]*manifestWork{}, statuses: map[string]map[string]*clusterStatus{}, collectors: map[string]*kubestellar.Collector{}}
 }
 
 func (s *space) observe(kind schema.GroupVersionKind, obj *unstructured.Unstructured, deleted bool) error {
@@ -67,9 +71,18 @@ func (s *space) observe(kind schema.GroupVersionKind, obj *unstructured.Unstruct
 	case kind == manifestWorkKind:
 		s.works[key] = newManifestWork(obj)
 	case deleted:
-		delete(s.statuses, key)
+		delete(s.statuses[key.Namespace], key.Name)
 	default:
-		s.statuses[key] = newClusterStatus(obj)
+		if s.statuses[key.Namespace] == nil {
+			s.statuses[key.Namespace] = map[string]*clusterStatus{}
+		}
+		next := newClusterStatus(obj)
+		if old := s.statuses[key.Namespace][key.Name]; old != nil && old.generation == next.generation {
+			next.since, next.former = old.since, old.former
+		} else if old != nil {
+			next.former = old.generation
+		}
+		s.statuses[key.Namespace][key.Name] = next
 	}
 	return nil
 }
@@ -88,7 +101,7 @@ func (s *space) collect(obj *unstructured.Unstructured) error {
 }
 
 func newManifestWork(obj *unstructured.Unstructured) *manifestWork {
-	w := &manifestWork{cluster: obj.GetNamespace(), binding: obj.GetLabels()[bindingKeyLabel], generation: obj.GetGeneration(), confirmed: statusTime(obj)}
+	w := &manifestWork{cluster: obj.GetNamespace(), binding: obj.GetLabels()[bindingKeyLabel], generation: obj.GetGeneration(), ordered: timeOf(obj, ""), confirmed: timeOf(obj, "status")}
 	manifests, _, _ := unstructured.NestedSlice(obj.Object, "spec", "workload", "manifests")
 	for _, m := range manifests {
 		if fields, ok := m.(map[string]any); ok {
@@ -115,16 +128,18 @@ func newClusterStatus(obj *unstructured.Unstructured) *clusterStatus {
 		text, _, _ := unstructured.NestedString(obj.Object, "spec", "sourceRef", name)
 		return text
 	}
-	s := &clusterStatus{cluster: obj.GetNamespace(), written: statusTime(obj),
+	s := &clusterStatus{created: obj.GetCreationTimestamp().Time, written: timeOf(obj, "status"),
 		object: fleet.ObjectRef{Group: field("group"), Resource: field("resource"), Namespace: field("namespace"), Name: field("name")}}
 	s.status, _, _ = unstructured.NestedMap(obj.Object, "status")
+	s.generation, _, _ = unstructured.NestedInt64(s.status, "observedGeneration")
+	s.since = s.written
 	return s
 }
 
-// statusTime returns when the status of an object was written last, by the clock of its server.
-func statusTime(obj *unstructured.Unstructured) (last time.Time) {
+// timeOf returns when an object, or its subresource, was written last, by the clock of its server.
+func timeOf(obj *unstructured.Unstructured, subresource string) (last time.Time) {
 	for _, f := range obj.GetManagedFields() {
-		if f.Subresource == "status" && f.Time != nil && f.Time.After(last) {
+		if f.Subresource == subresource && f.Time != nil && f.Time.After(last) {
 			last = f.Time.Time
 		}
 	}
@@ -133,7 +148,7 @@ func statusTime(obj *unstructured.Unstructured) (last time.Time) {
 
 // show shows a rollout what was delivered to clusters, and what they have reported of it.
 func (s *space) show(v View, r *bindingpolicy.Rollout) {
-	r.ObserveWorkload(fleet.Workload{}, s.collectors)
+	r.ObserveWorkload(v.Workload, s.collectors)
 	marks := map[string]string{}
 	for _, c := range v.Status.Cohorts {
 		for _, name := range c.Clusters {
@@ -142,116 +157,77 @@ func (s *space) show(v View, r *bindingpolicy.Rollout) {
 	}
 	works := map[string][]*manifestWork{}
 	for _, w := range s.works {
-		if strings.HasPrefix(w.binding, v.Policy.Name()+".stage.") {
+		if strings.HasPrefix(w.binding, v.Policy.Name()+v1alpha1.StageSeparator) || slices.ContainsFunc(v.Policy.Definition().Spec.Adopt, func(a v1alpha1.Adoption) bool { return a.BindingPolicy == w.binding }) {
 			works[w.cluster] = append(works[w.cluster], w)
 			marks[w.cluster] += ""
 		}
 	}
 	for cluster, mark := range marks {
-		r.ObserveCluster(s.cluster(v, cluster, works[cluster], parseMark(mark)))
+		r.ObserveCluster(s.cluster(v, cluster, works[cluster], parseMark(v, mark)))
 	}
-}
-
-// A mark is what is remembered of a cluster: the generation of its ManifestWork at which the revision
-// was confirmed, whether it is held since, the revision, and the one before.
-type mark struct {
-	generation int64
-	held       bool
-	revision   fleet.RevisionID
-	before     fleet.RevisionID
-	confirmed  int64 // seconds
-	absent     bool  // it had nothing, and has reported nothing
-}
-
-// nothing stands for the revision before the first one.
-const nothing = fleet.RevisionID("nothing")
-
-func (m mark) String() string {
-	switch {
-	case m.absent:
-		return "absent"
-	case m.revision == "":
-		return ""
-	}
-	return fmt.Sprintf("%d %t %s %s %d", m.generation, m.held, m.revision, orDash(m.before), m.confirmed)
-}
-
-func orDash(id fleet.RevisionID) fleet.RevisionID {
-	if id == "" {
-		return "-"
-	}
-	return id
-}
-
-func parseMark(text string) (m mark) {
-	parts := strings.Fields(text)
-	if text == "absent" {
-		return mark{absent: true}
-	}
-	if len(parts) != 5 {
-		return mark{}
-	}
-	m.generation, _ = strconv.ParseInt(parts[0], 10, 64)
-	m.held = parts[1] == "true"
-	m.revision, m.before = fleet.RevisionID(parts[2]), fleet.RevisionID(strings.TrimSuffix(parts[3], "-"))
-	m.confirmed, _ = strconv.ParseInt(parts[4], 10, 64)
-	return m
 }
 
 // cluster finds out which revision a cluster has, from what it was told and what is remembered.
 func (s *space) cluster(v View, name string, works []*manifestWork, m mark) fleet.Cluster {
 	c := fleet.Cluster{Name: name}
-	open, generation, applied, confirmed := len(works) > 0, int64(0), true, time.Time{}
+	generation, applied, ordered, confirmed := int64(0), true, time.Time{}, time.Time{}
+	open := slices.ContainsFunc(works, func(w *manifestWork) bool { return !w.held })
 	var manifests []*unstructured.Unstructured
 	for _, w := range works {
-		open = open && !w.held
-		generation += w.generation
+		if generation += w.generation; w.held && open {
+			continue // the open ones say what the cluster receives
+		}
 		applied = applied && w.applied
 		manifests = append(manifests, w.manifests...)
-		if w.confirmed.After(confirmed) {
-			confirmed = w.confirmed
-		}
+		ordered, confirmed = later(ordered, w.ordered), later(confirmed, w.confirmed)
 	}
 	told, _ := fleet.Identify(unique(manifests))
 	_, known := v.Contents[told]
+	statuses := s.statusesOf(name)
+	if open && told != m.revision && m.next != told.Short() {
+		m.next, m.counters = told.Short(), countersBefore(statuses, ordered)
+	}
 	switch {
 	case len(works) == 0:
-		m = mark{absent: !s.hasReported(v, name)}
+		m = mark{absent: !hasReported(v, statuses)}
 	case open && applied && known:
 		if m.revision != told {
 			before := m.revision
 			if m.absent {
 				before = nothing
 			}
-			m = mark{revision: told, before: before, confirmed: confirmed.Unix()}
+			m = mark{revision: told, before: before, next: m.next, counters: m.counters, confirmed: confirmed.Unix()}
 		}
 		m.generation, m.held = generation, false
 	case open && applied:
 		m = mark{}
-	case open, m.held:
-	case generation <= m.generation+1, told == m.revision:
-		m.generation, m.held = generation, true
+	case open:
+	case m.held, generation <= m.generation+1, told == m.revision:
+		if !m.held {
+			m.generation, m.held = generation, true
+		}
+		if m.hasLost(v, told, statuses) {
+			m = mark{}
+		}
 	default: // somebody's content went through while it was open
 		m = mark{}
 	}
+	m.noteReported(v, statuses)
 	c.Applied, c.Mark = m.revision, m.String()
-	c.Reports = s.reports(v, name, m)
+	c.Reports = reportsOf(v, statuses, m)
 	return c
 }
 
-// hasReported reports whether a cluster has reported an object of the workload.
-func (s *space) hasReported(v View, cluster string) bool {
-	for _, status := range s.statuses {
-		if status.cluster != cluster {
-			continue
-		}
-		for _, content := range v.Contents {
-			if find(content, status.object) != nil {
-				return true
-			}
-		}
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
 	}
-	return false
+	return a
+}
+
+// statusesOf returns what a cluster has reported, sorted by object.
+func (s *space) statusesOf(cluster string) []*clusterStatus {
+	return slices.SortedFunc(maps.Values(s.statuses[cluster]), func(a, b *clusterStatus) int { return strings.Compare(a.object.String(), b.object.String()) })
 }
 
 // unique leaves out manifests that several ManifestWorks hold.
@@ -265,42 +241,4 @@ func unique(all []*unstructured.Unstructured) (list []*unstructured.Unstructured
 		}
 	}
 	return list
-}
-
-// reports returns the reports of a cluster. One is of the revision that the cluster has if its object
-// is the same in the revision before, or if it was written after the delivery was confirmed.
-func (s *space) reports(v View, cluster string, m mark) (all []fleet.Report) {
-	for _, status := range s.statuses {
-		if status.cluster != cluster {
-			continue
-		}
-		r := fleet.Report{Object: status.object, Status: status.status, At: status.written}
-		if m.revision != "" && (status.written.Unix() > m.confirmed || isSame(v, status.object, m)) {
-			r.Revision, r.Evidence = m.revision, fleet.EvidenceOrdered
-		}
-		all = append(all, r)
-	}
-	slices.SortFunc(all, func(a, b fleet.Report) int { return strings.Compare(a.Object.String(), b.Object.String()) })
-	return all
-}
-
-// isSame reports whether an object has the same content in a revision and in the one before.
-func isSame(v View, ref fleet.ObjectRef, m mark) bool {
-	if m.before == nothing {
-		return true // no status of another revision can be here
-	}
-	now, then := find(v.Contents[m.revision], ref), find(v.Contents[m.before], ref)
-	return now != nil && then != nil && reflect.DeepEqual(now.Object, then.Object)
-}
-
-// find returns the object of a snapshot that a report is about. A snapshot has kinds, and a report has
-// the plural name of one.
-func find(s fleet.Snapshot, ref fleet.ObjectRef) *unstructured.Unstructured {
-	for _, obj := range s.Objects {
-		gvk := obj.GroupVersionKind()
-		if gvk.Group == ref.Group && obj.GetNamespace() == ref.Namespace && obj.GetName() == ref.Name && strings.HasPrefix(ref.Resource, strings.TrimSuffix(strings.ToLower(gvk.Kind), "y")) {
-			return obj
-		}
-	}
-	return nil
 }

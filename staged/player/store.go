@@ -32,7 +32,7 @@ type Store interface {
 }
 
 // SnapshotNamespace is the namespace of the objects that NewStore writes. It must exist.
-const SnapshotNamespace = "stagecraft-revisions"
+const SnapshotNamespace = fleet.SnapshotNamespace
 
 // The kinds of the objects of a store, and their limits.
 var (
@@ -46,8 +46,8 @@ const (
 	policyLabel = v1alpha1.Group + "/policy"
 )
 
-// A hubStore keeps snapshots in ControllerRevisions, whose data an API server lets nobody change, and
-// those that hold a Secret in immutable Secrets.
+// A hubStore keeps snapshots in ControllerRevisions, whose data cannot be changed, and
+// snapshots with a Secret in immutable Secrets.
 type hubStore struct{ hub transport.Transport }
 
 // NewStore returns a Store of objects on a hub, in the namespace SnapshotNamespace.
@@ -75,7 +75,7 @@ func (s *hubStore) Write(ctx context.Context, policy string, owner types.UID, sn
 	text := base64.StdEncoding.EncodeToString(packed.Bytes())
 	count := max(1, (len(text)+chunkSize-1)/chunkSize)
 	if count > mostChunks {
-		return nil // DigestOnly: it can be rolled out and recognised, not gone back to
+		return nil // DigestOnly: it can be rolled out and recognized, not gone back to
 	}
 	for n := range count {
 		chunk := text[n*chunkSize : min(len(text), (n+1)*chunkSize)]

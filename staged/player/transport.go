@@ -19,6 +19,8 @@ type View struct {
 	Meta   metav1.ObjectMeta
 	Status v1alpha1.Status
 	Now    fleet.Instant
+	// Workload is what the hub holds, where the Player reads that.
+	Workload fleet.Workload
 	// Contents are the revisions whose content is known.
 	Contents map[fleet.RevisionID]fleet.Snapshot
 }
@@ -40,6 +42,9 @@ type Transport interface {
 	// if a newer version of the placement is there. It may be called again. The events say what it
 	// has done.
 	Place(ctx context.Context, v View, p fleet.Placement, content fleet.Snapshot) ([]staged.Event, error)
+	// Disown takes off what lets the garbage collector delete a placement with the
+	// StagedBindingPolicy. A Transport whose placements have no owner references does nothing.
+	Disown(ctx context.Context, v View, name string) error
 	// Remove removes a placement by the name that a Decision gives it.
 	Remove(ctx context.Context, v View, name string) ([]staged.Event, error)
 }

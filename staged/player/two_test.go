@@ -67,7 +67,7 @@ func (l lateTransport) Patch(ctx context.Context, kind schema.GroupVersionKind, 
 	return l.hubTransport.Patch(ctx, kind, name, t, data, o, sub...)
 }
 
-// Two Players, one of which sees the StagedBindingPolicies, the BindingPolicies or the Bindings a
+// Two Players. One of them sees the StagedBindingPolicies, the BindingPolicies or the Bindings a
 // second late: the workload comes to prod and is never taken from there.
 func TestTwoPlayers(t *testing.T) {
 	for _, kind := range []schema.GroupVersionKind{stagedPolicyKind, bindingPolicyKind, bindingPolicyKind.GroupVersion().WithKind("Binding")} {

@@ -26,7 +26,7 @@ type workStatus struct {
 		} `json:"sourceRef"`
 	} `json:"spec"`
 	Details struct {
-		// LastGeneration is 0 if nobody has filled the details in: KubeStellar's add-on creates them
+		// LastGeneration is 0 while the details are not filled in: KubeStellar's add-on creates them
 		// with 0 and false, and never writes them again.
 		LastGeneration          int64 `json:"lastGeneration"`
 		LastGenerationIsApplied bool  `json:"lastGenerationIsApplied"`
@@ -34,7 +34,7 @@ type workStatus struct {
 }
 
 // report returns the report of the cluster. A status from before the cluster applied the latest
-// version of the object does not count as a report. Details that nobody has filled in say nothing.
+// version of the object does not count as a report. Details that are not filled in say nothing.
 func (w *workStatus) report() fleet.ClusterReport {
 	reported := w.Details.LastGeneration == 0 || w.Details.LastGenerationIsApplied
 	return fleet.ClusterReport{Cluster: w.Namespace, Reported: reported, LastReturned: w.lastReturned()}

@@ -10,8 +10,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/rehearse"
 )
 
-// BenchmarkRun rehearses 20 Deployments on 100 clusters, each of which reports each object twice,
-// at times of its own.
+// BenchmarkRun rehearses 20 Deployments on 100 clusters. Each reports each object twice, at
+// its own times.
 func BenchmarkRun(b *testing.B) {
 	in := policy(b, "    condition: num('sum') == destinations.size()")
 	for i := range 19 {

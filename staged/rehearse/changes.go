@@ -22,6 +22,9 @@ import (
 type Change struct {
 	// After is how long after the start it happens.
 	After metav1.Duration `json:"after"`
+	// Policy is the name of the StagedBindingPolicy that Edit, Approve and LoseStatus are about.
+	// Default Input.Policy.
+	Policy string `json:"policy,omitempty"`
 	// Edit is a JSON merge patch of the StagedBindingPolicy.
 	Edit map[string]any `json:"edit,omitempty"`
 	// Join is a cluster that joins, or that has new labels.
@@ -44,12 +47,40 @@ type Joining struct {
 	Labels map[string]string `json:"labels,omitempty"`
 }
 
-// A Script is what happens in a rehearsal beside the rollout itself.
+// A Script is what happens in a rehearsal in addition to the rollout.
 type Script struct {
 	Changes []Change `json:"changes,omitempty"`
 	// Lag, if it is not 0, adds a second player, which sees everything so long after it has
-	// happened.
-	Lag metav1.Duration `json:"lag,omitempty"`
+	// happened. Lags adds one for each.
+	Lag  metav1.Duration   `json:"lag,omitempty"`
+	Lags []metav1.Duration `json:"lags,omitempty"`
+}
+
+// lags returns how much later than the first player the others see what happens.
+func (s Script) lags() (all []time.Duration) {
+	for _, l := range append([]metav1.Duration{s.Lag}, s.Lags...) {
+		if l.Duration > 0 {
+			all = append(all, l.Duration)
+		}
+	}
+	return all
+}
+
+// what says what a change is.
+func (c Change) what() string {
+	switch {
+	case c.Edit != nil:
+		return "the edit"
+	case c.Join != nil:
+		return "the join of " + c.Join.Name
+	case c.Leave != "":
+		return "the leave of " + c.Leave
+	case c.Apply != nil:
+		return fmt.Sprintf("the apply of %v %s", c.Apply["kind"], (&unstructured.Unstructured{Object: c.Apply}).GetName())
+	case c.Approve != "":
+		return "the approval " + c.Approve
+	}
+	return "the change"
 }
 
 // ParseScript reads a Script from YAML. Unknown fields are an error.
@@ -65,17 +96,25 @@ func (r *run) changesDue() error {
 		if err := r.change(c); err != nil {
 			return fmt.Errorf("change after %s: %w", c.After.Duration, err)
 		}
-		r.version++
+		for _, p := range r.policies {
+			p.version++
+		}
 	}
 	return nil
 }
 
 // change carries out one change.
 func (r *run) change(c Change) error {
+	p := r.main()
+	for _, other := range r.policies {
+		if other.policy.Name() == c.Policy {
+			p = other
+		}
+	}
 	switch {
 	case c.Edit != nil:
-		r.record(Entry{Text: "the policy is edited"})
-		return r.edit(c.Edit)
+		p.record(Entry{Text: "the policy is edited"})
+		return p.edit(c.Edit)
 	case c.Join != nil:
 		return r.join(*c.Join)
 	case c.Leave != "":
@@ -83,19 +122,19 @@ func (r *run) change(c Change) error {
 	case c.Apply != nil:
 		return r.apply(c.Apply)
 	case c.Approve != "":
-		r.record(Entry{Text: "approved: " + c.Approve})
-		r.consents[c.Approve] = c.By
+		p.record(Entry{Text: "approved: " + c.Approve})
+		p.consents[c.Approve] = c.By
 		return nil
 	case c.LoseStatus:
-		r.record(Entry{Text: "the status is lost"})
-		r.object.Status = v1alpha1.Status{}
+		p.record(Entry{Text: "the status is lost"})
+		p.object.Status = v1alpha1.Status{}
 		return nil
 	}
 	return errors.New("want one of edit, join, leave, apply, approve and loseStatus")
 }
 
 // edit applies a merge patch to the policy.
-func (r *run) edit(patch map[string]any) error {
+func (r *policyRun) edit(patch map[string]any) error {
 	raw, err := json.Marshal(r.object)
 	if err != nil {
 		return err
@@ -191,6 +230,7 @@ func (r *run) apply(fields map[string]any) error {
 		r.hub.objects = maps.Clone(r.hub.objects)
 		r.hub.objects[ref] = next
 		r.record(Entry{Text: ref.String() + " is changed on the hub"})
+		r.noteRevision()
 		return r.bindAgain()
 	}
 	return fmt.Errorf("%s %s is not in the workload", obj.GetKind(), obj.GetName())

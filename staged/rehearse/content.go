@@ -15,23 +15,45 @@ import (
 // content returns the workload with the identity of its content, as a player with access to the
 // space of the transport sees it; nil if the policy does not stage updates: then the rehearsal shows
 // what a player sees on the hub.
-func (r *run) content() *fleet.Workload {
+func (r *policyRun) content() *fleet.Workload {
 	if r.object.Spec.Updates != v1alpha1.Staged {
 		return nil
 	}
 	w := &fleet.Workload{}
-	var objects []*unstructured.Unstructured
-	inventory := r.hub.inventory()
 	for _, ref := range sorted(r.hub.objects) {
-		clause, chosen := clauseOf(r.object.Spec.Downsync, ref, r.hub.objects[ref], inventory.Namespaces)
-		if !chosen {
-			continue
+		if clause, chosen := clauseOf(r.object.Spec.Downsync, ref, r.hub.objects[ref], r.hub.inventory().Namespaces); chosen {
+			w.Objects = append(w.Objects, &fleet.Object{Clause: clause})
 		}
-		w.Objects = append(w.Objects, &fleet.Object{Clause: clause})
-		objects = append(objects, r.hub.objects[ref])
 	}
-	w.Revision = r.identify(objects)
+	w.Revision = r.held()
 	return w
+}
+
+// held returns the revision that the hub holds; "": it holds no workload.
+func (r *policyRun) held() fleet.RevisionID {
+	var objects []*unstructured.Unstructured
+	for _, ref := range sorted(r.hub.objects) {
+		if r.chooses(ref, r.hub.objects[ref]) {
+			objects = append(objects, r.hub.objects[ref])
+		}
+	}
+	return r.identify(objects)
+}
+
+// has returns the revision that a cluster has; "": it has no workload.
+func (r *policyRun) has(m *member) fleet.RevisionID {
+	var objects []*unstructured.Unstructured
+	for _, ref := range m.refs() {
+		if from := m.created[ref].from; r.chooses(ref, from) {
+			objects = append(objects, from)
+		}
+	}
+	return r.identify(objects)
+}
+
+func (r *policyRun) chooses(ref fleet.ObjectRef, obj *unstructured.Unstructured) bool {
+	_, chosen := clauseOf(r.object.Spec.Downsync, ref, obj, r.hub.inventory().Namespaces)
+	return chosen
 }
 
 // clauseOf returns the clause of a Binding for an object. It is false if the policy does not choose
@@ -62,16 +84,12 @@ func (r *run) identify(objects []*unstructured.Unstructured) fleet.RevisionID {
 }
 
 // delivered returns what was delivered to each cluster, and what it has reported of that.
-func (r *run) delivered() (all []fleet.Cluster) {
+func (r *policyRun) delivered() (all []fleet.Cluster) {
 	if r.object.Spec.Updates != v1alpha1.Staged {
 		return nil
 	}
 	for _, m := range r.hub.members {
-		var objects []*unstructured.Unstructured
-		for _, ref := range m.refs() {
-			objects = append(objects, m.created[ref].from)
-		}
-		c := fleet.Cluster{Name: m.name, Applied: r.identify(objects), Absent: len(objects) == 0}
+		c := fleet.Cluster{Name: m.name, Applied: r.has(m)}
 		for _, ref := range m.refs() {
 			seen, has := m.reported[ref]
 			if !has {

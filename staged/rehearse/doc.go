@@ -7,7 +7,8 @@
 //
 //   - The hub has the workload and the BindingPolicies. A [Cluster] receives the workload; a Set of
 //     Stages, or the script of the Cluster, says what its objects do.
-//   - A [Timeline] has an [Entry] for each thing that happened. It prints itself as text, as a
+//   - A [Timeline] has an [Entry] for each thing that happened, and a [History] of the revisions that
+//     each cluster has had. It prints itself as text, as a
 //     Gantt chart for mermaid, and, by [WriteHTML], as a page.
 //   - A [Lint] is something doubtful: see below.
 //   - A [KubeStellar] is the stand-in by itself, for tests of package staged/player, or of any
@@ -39,6 +40,9 @@
 //     are out of date, or report errors, or only its guards refuse it;
 //   - a rollout that nothing can move on, or that has not ended when the rehearsal ends;
 //   - clusters that several stages select, and clusters that none does;
+//   - a cluster that loses a workload that was there before, and a stage with withdrawFirst whose
+//     clusters had it;
+//   - another policy that has not succeeded, such as one for the same workload in the same clusters;
 //   - a failure condition that cannot be evaluated, or is true although nothing is wrong;
 //   - the warnings of staged.Compile, such as Rollback in the first stage.
 //
@@ -53,7 +57,9 @@
 //	- {after: 7m, edit: {spec: {paused: true}}}
 //	- {after: 8m, approve: before.prod, by: anna}
 //	- {after: 9m, loseStatus: true}
-//	lag: 1s # a second player, which sees everything a second late
+//	- {after: 9m, policy: other, edit: {spec: {paused: true}}} # one of Input.Others
+//	lag: 1s         # a second player, which sees everything a second late
+//	lags: [5s, 30s] # two more
 //
 // # Determinism
 //

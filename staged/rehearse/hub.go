@@ -37,7 +37,7 @@ func (h *hub) ensure(p *control.BindingPolicy) (isNew, changed bool) {
 		}
 	} else {
 		h.created++
-		stored.UID = types.UID(fmt.Sprintf("policy-%d", h.created))
+		stored.UID = types.UID(fmt.Sprintf("policy-%06d", h.created))
 	}
 	h.policies[p.Name] = &stored
 	return old == nil, true
@@ -97,7 +97,7 @@ func refOf(c control.DownsyncClause) fleet.ObjectRef {
 	return fleet.ObjectRef{Group: c.Group, Resource: c.Resource, Namespace: c.Namespace, Name: c.Name}
 }
 
-// combine computes the CombinedStatus of an object of a Binding. It is false if there is none.
+// combine computes the CombinedStatus of an object of a Binding. It is false without one.
 func (h *hub) combine(b *control.Binding, ref fleet.ObjectRef) (*control.CombinedStatus, bool) {
 	in := kubestellar.Input{
 		Binding: b, Object: h.objects[ref], Resource: ref.Resource, Collectors: h.collectors,

@@ -61,7 +61,7 @@ spec:
   next: {statusTemplate: "ready: true"}
 `
 
-// foundryInput is a policy for a custom resource that stands beside objects which have no status.
+// foundryInput is a policy for a custom resource and for objects that have no status.
 func foundryInput(t *testing.T, text string) rehearse.Input {
 	source := staged.Parse("foundry.yaml", []byte(text))
 	filter := "has(returned.status.ready) && returned.status.ready"

@@ -16,7 +16,7 @@ import (
 // lint finds what is doubtful: from compiling, from the selectors, from playing each stage alone,
 // and from how the rehearsal ended.
 func (r *run) lint(ctx context.Context) error {
-	for _, w := range r.policy.Warnings() {
+	for _, w := range r.main().policy.Warnings() {
 		r.addLint("", "%s: %w", w.Path, w.Err)
 	}
 	if err := r.lintSelectors(); err != nil {
@@ -39,7 +39,7 @@ func (r *run) lint(ctx context.Context) error {
 		}
 	}
 	r.ending()
-	return nil
+	return r.lintLosses()
 }
 
 // consequence says what happens to a stage without clusters, unless the rollout waits there.
@@ -55,6 +55,11 @@ func consequence(s v1alpha1.Stage) string {
 
 // ending says why a rollout has not succeeded.
 func (r *run) ending() {
+	for _, p := range r.policies[1:] {
+		if !p.done {
+			r.addLint("", "policy %s has not succeeded: %s", p.policy.Name(), p.message)
+		}
+	}
 	switch {
 	case r.timeline.Succeeded:
 	case r.cutOff.IsZero():
@@ -108,7 +113,7 @@ func (r *run) alone(ctx context.Context, i int) error {
 // trial plays a stage with these guards, and nothing else to wait for.
 func (r *run) trial(ctx context.Context, s v1alpha1.Stage, guards v1alpha1.Guards) (*run, error) {
 	in := r.in
-	in.Explain, in.Script = false, Script{}
+	in.Explain, in.Script, in.Others = false, Script{}, nil
 	in.Policy.Spec.Stages = []v1alpha1.Stage{{
 		Name: s.Name, ClusterSelectors: s.ClusterSelectors, Filter: s.Filter, Condition: s.Condition,
 		FailureCondition: s.FailureCondition, Guards: &guards,
@@ -121,7 +126,7 @@ func (r *run) trial(ctx context.Context, s v1alpha1.Stage, guards v1alpha1.Guard
 	return part, part.play(ctx)
 }
 
-// trials are the trials of one stage: with its own guards, with all guards, and without those that
+// trials are the trials of one stage: with its own guards, with all guards, and without the guards that
 // concern reports.
 type trials struct{ own, guarded, open *run }
 
@@ -130,7 +135,7 @@ func (r *run) early(s v1alpha1.Stage, t trials) {
 	counts, all, first := firstSatisfied(t.own.timeline), firstSatisfied(t.guarded.timeline), firstSatisfied(t.open.timeline)
 	switch {
 	case first == never:
-	case t.open.object.Status.Stages[0].Counts.Objects == 0:
+	case t.open.main().object.Status.Stages[0].Counts.Objects == 0:
 		r.addLint(s.Name, "it is satisfied without any object to look at, as its guards allow")
 	case first < t.open.reported():
 		r.addLint(s.Name, "the condition is true before any cluster has reported, so it says nothing: %s", s.Condition)
@@ -143,7 +148,7 @@ func (r *run) early(s v1alpha1.Stage, t trials) {
 
 // failing reports a failure condition that fails, or is true, when nothing is wrong.
 func (r *run) failing(s v1alpha1.Stage, own *run) {
-	text := own.object.Status.Stages[0].Message
+	text := own.main().object.Status.Stages[0].Message
 	switch {
 	case s.FailureCondition == "":
 	case strings.Contains(text, "failureCondition is true"):

@@ -29,12 +29,15 @@ type member struct {
 	cluster     *memory.Cluster // shares its objects
 	latency     time.Duration
 	silent      bool
+	had         bool               // it has had the workload from the start, from somewhere else
+	revisions   []fleet.RevisionID // that it has had, in order
+	lost        map[string]string  // the objects that were there before and that it has lost, and when
 	created     map[fleet.ObjectRef]createdObject
 	order       []fleet.ObjectRef                  // the keys of placed, sorted; nil: placed has changed
 	sent        map[fleet.ObjectRef]map[string]any // the last status that was sent to the hub
 	inTransit   []sentStatus                       // the statuses that have not arrived yet, by time
 	reported    map[fleet.ObjectRef]kubestellar.Report
-	firstReport time.Time // when the first status arrived; zero: none has
+	firstReport time.Time // when the first status arrived; zero: no status has arrived
 	incomplete  bool      // an object could not be written yet
 }
 

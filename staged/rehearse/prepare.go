@@ -13,7 +13,7 @@ import (
 
 // prepare checks an Input, stores its objects, and copies the scripts of its clusters.
 func (in *Input) prepare() (workload, error) {
-	_, invalid := staged.Compile(in.Compile, staged.Object(in.Policy))
+	_, invalid := in.compile()
 	var faults Errors
 	names := in.checkCollectors(&faults)
 	in.checkDownsync(&faults, names)
@@ -22,6 +22,15 @@ func (in *Input) prepare() (workload, error) {
 	in.checkClusters(&faults)
 	in.checkTimes(&faults)
 	return w, errors.Join(invalid, faults.err())
+}
+
+// compile compiles all policies.
+func (in *Input) compile() ([]*staged.Policy, error) {
+	sources := []staged.Source{staged.Object(in.Policy)}
+	for _, other := range in.Others {
+		sources = append(sources, staged.Object(other))
+	}
+	return staged.Compile(in.Compile, sources...)
 }
 
 func (in *Input) checkTimes(faults *Errors) {
@@ -35,8 +44,12 @@ func (in *Input) checkTimes(faults *Errors) {
 	}
 	faults.duration("Input.Longest", in.Longest)
 	for i, c := range in.Script.Changes {
+		field := fmt.Sprintf("Input.Script.Changes[%d]", i)
 		if c.After.Duration > in.Longest {
-			faults.addf(fmt.Sprintf("Input.Script.Changes[%d].After", i), "it is %s, after the end of the rehearsal: Input.Longest is %s", c.After.Duration, in.Longest)
+			faults.addf(field+".After", "%s after %s comes after the end of the rehearsal: Input.Longest is %s", c.what(), c.After.Duration, in.Longest)
+		}
+		if known := in.policyNamed(c.Policy); !known {
+			faults.addf(field+".Policy", "no policy has the name %q", c.Policy)
 		}
 	}
 }
@@ -54,14 +67,24 @@ func (in *Input) checkCollectors(faults *Errors) (names []string) {
 
 // checkDownsync finds collectors that the policy names and that do not exist.
 func (in *Input) checkDownsync(faults *Errors, names []string) {
-	for i, clause := range in.Policy.Spec.Downsync {
-		for j, name := range clause.StatusCollectors {
-			if !slices.Contains(names, name) {
-				field := fmt.Sprintf("Input.Policy.Spec.Downsync[%d].StatusCollectors[%d]", i, j)
-				faults.addf(field, "%q is not in Input.Collectors", name)
+	check := func(field string, p v1alpha1.StagedBindingPolicy) {
+		for i, clause := range p.Spec.Downsync {
+			for j, name := range clause.StatusCollectors {
+				if !slices.Contains(names, name) {
+					faults.addf(fmt.Sprintf("%s.Spec.Downsync[%d].StatusCollectors[%d]", field, i, j), "%q is not in Input.Collectors", name)
+				}
 			}
 		}
 	}
+	check("Input.Policy", in.Policy)
+	for i, p := range in.Others {
+		check(fmt.Sprintf("Input.Others[%d]", i), p)
+	}
+}
+
+// policyNamed reports whether a policy has this name; "" is that of Input.Policy.
+func (in *Input) policyNamed(name string) bool {
+	return name == "" || name == in.Policy.Name || slices.ContainsFunc(in.Others, func(p v1alpha1.StagedBindingPolicy) bool { return p.Name == name })
 }
 
 func (in *Input) checkClusters(faults *Errors) {

@@ -20,6 +20,8 @@ import (
 // Input is what is rehearsed, and where.
 type Input struct {
 	Policy v1alpha1.StagedBindingPolicy
+	// Others are further policies on the same hub. They are played too; lints are about Policy.
+	Others []v1alpha1.StagedBindingPolicy
 	// Compile are the options that the policy is compiled with.
 	Compile staged.Options
 	// Collectors are the StatusCollectors that exist. All that the policy names must be among them.
@@ -61,6 +63,8 @@ type Cluster struct {
 	Latency time.Duration
 	// Silent says that the cluster never reports.
 	Silent bool
+	// Had says that the cluster has the workload from the start, from somewhere else.
+	Had bool
 }
 
 // A Status is what objects have as their status from some time after they came to a cluster.
@@ -91,6 +95,7 @@ func Run(ctx context.Context, in Input) (*Timeline, error) {
 	if err := r.play(ctx); err != nil {
 		return nil, err
 	}
+	r.timeline.Clusters = r.histories()
 	if err := r.lint(ctx); err != nil {
 		return nil, err
 	}
@@ -102,40 +107,55 @@ type run struct {
 	in          Input
 	workload    workload
 	now         time.Time
-	policy      *staged.Policy
-	rollout     *bindingpolicy.Rollout
-	object      v1alpha1.StagedBindingPolicy
+	policies    []*policyRun // the first is that of Input.Policy
 	hub         hub
 	clusters    []*cluster
-	bindings    []*control.Binding       // of the BindingPolicies on the hub
-	newBindings map[string]bool          // names of Bindings that the rollout was not shown yet
-	updated     map[fleet.ObjectRef]bool // objects with a report that the rollout was not shown yet
+	bindings    []*control.Binding // of the BindingPolicies on the hub
 	timeline    *Timeline
-	recheck     time.Time
-	lastLines   map[string]bool // the lines of the last explanation
-	done        bool
 	startLabels map[string]map[string]string // of the clusters, at the start
 	changes     []Change                     // that have not happened yet, by time
-	version     int                          // of the StagedBindingPolicy: it grows with each write
 	moved       bool                         // a change has made new Bindings
 	applied     int                          // counts new versions of objects
-	past        []snapshot                   // what the second player may see
-	consents    map[string]string            // who approves a gate as soon as that is asked for
 	revisions   map[string]fleet.RevisionID  // of contents, by the versions of their objects
-	refused     int                          // the version at which its last write was refused
+	seen        []fleet.RevisionID           // the revisions of Input.Policy that the hub has held, in order
 	cutOff      time.Time                    // when the first thing after Input.Longest would have happened; zero: nothing
 }
 
+// A policyRun is one StagedBindingPolicy of a rehearsal, and its players.
+type policyRun struct {
+	*run
+
+	policy      *staged.Policy
+	rollout     *bindingpolicy.Rollout
+	object      v1alpha1.StagedBindingPolicy
+	newBindings map[string]bool          // names of Bindings that the rollout was not shown yet
+	updated     map[fleet.ObjectRef]bool // objects with a report that the rollout was not shown yet
+	recheck     time.Time
+	lastLines   map[string]bool // the lines of the last explanation
+	done        bool
+	message     string
+	version     int                   // of the StagedBindingPolicy: it grows with each write
+	consents    map[string]string     // who approves a gate as soon as the rollout wants that
+	past        []snapshot            // what the other players may see
+	refused     map[time.Duration]int // the versions at which their last writes were refused, by lag
+}
+
+// main is the run of Input.Policy.
+func (r *run) main() *policyRun { return r.policies[0] }
+
 // newRun returns the run of an Input without faults.
 func newRun(in Input, w workload) (*run, error) {
-	policies, err := staged.Compile(in.Compile, staged.Object(in.Policy))
+	policies, err := in.compile()
 	if err != nil {
 		return nil, err
 	}
-	r := &run{in: in, workload: w, now: in.Start, policy: policies[0], rollout: bindingpolicy.NewRollout(policies[0]), object: in.Policy,
-		newBindings: map[string]bool{}, updated: map[fleet.ObjectRef]bool{}, timeline: &Timeline{Policy: in.Policy.Name, Start: in.Start}}
-	r.object.Status = v1alpha1.Status{}
-	r.version, r.refused, r.consents, r.revisions = 1, -1, map[string]string{}, map[string]fleet.RevisionID{}
+	r := &run{in: in, workload: w, now: in.Start, timeline: &Timeline{Policy: in.Policy.Name, Start: in.Start}, revisions: map[string]fleet.RevisionID{}}
+	for _, p := range policies {
+		one := &policyRun{run: r, policy: p, rollout: bindingpolicy.NewRollout(p), object: p.Definition(), version: 1,
+			newBindings: map[string]bool{}, updated: map[fleet.ObjectRef]bool{}, consents: map[string]string{}, refused: map[time.Duration]int{}}
+		one.object.Status = v1alpha1.Status{}
+		r.policies = append(r.policies, one)
+	}
 	r.changes = slices.SortedStableFunc(slices.Values(in.Script.Changes), func(a, b Change) int { return cmp.Compare(a.After.Duration, b.After.Duration) })
 	r.hub = hub{objects: w.objects, policies: map[string]*control.BindingPolicy{}, collectors: map[string]*kubestellar.Collector{},
 		labels: map[string]map[string]string{}}
@@ -146,6 +166,7 @@ func newRun(in Input, w workload) (*run, error) {
 	}
 	err = r.addClusters()
 	r.startLabels = r.hub.labels
+	r.noteRevision()
 	return r, err
 }
 
@@ -158,11 +179,30 @@ func (r *run) addClusters() error {
 		r.clusters = append(r.clusters, simulated)
 		r.hub.members = append(r.hub.members, simulated.member)
 		r.hub.labels[c.Name] = labelsOf(c.Labels)
+		if c.Had {
+			if err := r.install(simulated); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
 
-// labelsOf returns labels that are not nil: they are known, even if there are none.
+// install gives a cluster the workload of Input.Policy before anything is placed.
+func (r *run) install(c *cluster) error {
+	c.had = true
+	for _, ref := range sorted(r.hub.objects) {
+		if _, chosen := clauseOf(r.in.Policy.Spec.Downsync, ref, r.hub.objects[ref], r.hub.inventory().Namespaces); !chosen {
+			continue
+		}
+		if _, err := c.write(context.Background(), wantedObject{object: r.hub.objects[ref]}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// labelsOf returns labels that are not nil: they are known, even without any.
 func labelsOf(labels map[string]string) map[string]string {
 	if labels == nil {
 		return map[string]string{}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
+	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -20,7 +21,7 @@ func (r *run) play(ctx context.Context) error {
 			return err
 		}
 		next := r.next()
-		if r.done && len(r.changes) == 0 && r.nextSecond().IsZero() || next.IsZero() || ctx.Err() != nil {
+		if r.isDone() && len(r.changes) == 0 && r.nextSecond().IsZero() || next.IsZero() || ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if next.Sub(r.in.Start) > r.in.Longest {
@@ -37,20 +38,34 @@ func (r *run) instant(ctx context.Context) error {
 		if err := r.changesDue(); err != nil {
 			return err
 		}
+		updated := map[fleet.ObjectRef]bool{}
 		for _, c := range r.clusters {
-			if err := c.advance(ctx, r.now, r.updated); err != nil {
+			if err := c.advance(ctx, r.now, updated); err != nil {
 				return err
 			}
 		}
-		moved, err := r.decide(ctx)
-		if err != nil {
-			return err
+		moved := false
+		for _, p := range r.policies {
+			maps.Copy(p.updated, updated)
+		}
+		for _, p := range r.policies {
+			did, err := p.decide(ctx)
+			if err != nil {
+				return err
+			}
+			moved = moved || did
 		}
 		if !moved {
 			return nil
 		}
 	}
 	return fmt.Errorf("at %s: the rollout does not come to rest", r.now.Sub(r.in.Start))
+}
+
+// isDone reports whether all rollouts have succeeded, or, of the others, wait for something that does not
+// come by itself.
+func (r *run) isDone() bool {
+	return !slices.ContainsFunc(r.policies, func(p *policyRun) bool { return !p.done && (p == r.main() || !p.recheck.IsZero()) })
 }
 
 // next returns when the next thing happens; zero if nothing will.
@@ -60,7 +75,9 @@ func (r *run) next() (next time.Time) {
 			next = t
 		}
 	}
-	consider(r.recheck)
+	for _, p := range r.policies {
+		consider(p.recheck)
+	}
 	consider(r.nextChange())
 	consider(r.nextSecond())
 	for _, c := range r.clusters {
@@ -73,7 +90,7 @@ func (r *run) next() (next time.Time) {
 }
 
 // decide makes and executes one decision. It reports whether anything changed.
-func (r *run) decide(ctx context.Context) (moved bool, err error) {
+func (r *policyRun) decide(ctx context.Context) (moved bool, err error) {
 	r.approve()
 	r.observe()
 	d := r.rollout.Decide(r.object.Status, r.now)
@@ -85,8 +102,7 @@ func (r *run) decide(ctx context.Context) (moved bool, err error) {
 	if r.in.Explain {
 		r.explain()
 	}
-	moved = r.moved || !sameStage(r.object.Status, d.Status)
-	r.moved = false
+	moved = r.moved && r == r.main() || !sameStage(r.object.Status, d.Status)
 	if !reflect.DeepEqual(r.object.Status, d.Status) {
 		r.version++
 	}
@@ -98,7 +114,8 @@ func (r *run) decide(ctx context.Context) (moved bool, err error) {
 			return false, err
 		}
 	}
-	placed, err := r.place(ctx, moved)
+	placed, err := r.place(ctx, moved || r.moved)
+	r.moved = false
 	return moved || placed, err
 }
 
@@ -110,7 +127,7 @@ func sameStage(before, after v1alpha1.Status) bool {
 
 // write creates, updates and deletes the BindingPolicies of a decision. It reports whether anything
 // changed.
-func (r *run) write(d bindingpolicy.Decision) (wrote bool) {
+func (r *policyRun) write(d bindingpolicy.Decision) (wrote bool) {
 	for _, p := range d.Ensure {
 		isNew, changed := r.hub.ensure(p)
 		if isNew {
@@ -120,8 +137,10 @@ func (r *run) write(d bindingpolicy.Decision) (wrote bool) {
 	}
 	for _, name := range d.Remove {
 		delete(r.hub.policies, name)
-		r.rollout.ForgetBindingPolicy(name)
-		r.rollout.ForgetBinding(name)
+		for _, p := range r.policies {
+			p.rollout.ForgetBindingPolicy(name)
+			p.rollout.ForgetBinding(name)
+		}
 		r.record(Entry{BindingPolicy: name, Text: textRemoved})
 	}
 	return wrote || len(d.Remove) > 0
@@ -131,7 +150,10 @@ func (r *run) write(d bindingpolicy.Decision) (wrote bool) {
 func (r *run) bind() (err error) {
 	r.bindings, err = r.hub.bindings()
 	for _, b := range r.bindings {
-		r.newBindings[b.Name] = true
+		b.UID = r.hub.policies[b.Name].UID // they are made in this order
+		for _, p := range r.policies {
+			p.newBindings[b.Name] = true
+		}
 	}
 	return err
 }
@@ -146,12 +168,13 @@ func (r *run) place(ctx context.Context, moved bool) (placed bool, err error) {
 		if err := c.catchUp(ctx, r.now); err != nil {
 			return placed, err
 		}
-		changed, err := c.place(ctx, r.hub.wanted(r.bindings, c.name), r.now, func(text string) { r.record(Entry{Cluster: c.name, Text: text}) })
+		changed, err := c.place(ctx, r.hub.wanted(r.bindings, c.name), r.now, func(text string) { r.notePlaced(c, text) })
 		if err != nil {
 			return placed, err
 		}
 		if changed {
 			c.due, placed = r.now, true
+			r.noteHas(c)
 		}
 	}
 	return placed, nil
@@ -159,9 +182,9 @@ func (r *run) place(ctx context.Context, moved bool) (placed bool, err error) {
 
 // approve adds the annotations of the approvals that are due, once the rollout asks for them: each
 // carries the ticket that the status shows.
-func (r *run) approve() {
+func (r *policyRun) approve() {
 	for key, after := range r.in.Approvals {
-		if !r.now.Before(r.in.Start.Add(after)) {
+		if r == r.main() && !r.now.Before(r.in.Start.Add(after)) {
 			r.consents[key] = "rehearsal"
 		}
 	}
@@ -180,7 +203,7 @@ func (r *run) approve() {
 }
 
 // observe shows the rollout what has changed on the hub.
-func (r *run) observe() {
+func (r *policyRun) observe() {
 	r.object.ResourceVersion = strconv.Itoa(r.version)
 	r.rollout.Update(r.policy, r.object.ObjectMeta)
 	r.rollout.ObserveClusters(r.hub.labels)

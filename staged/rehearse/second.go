@@ -24,7 +24,7 @@ type snapshot struct {
 }
 
 // snapshot records what the hub holds now.
-func (r *run) snapshot() {
+func (r *policyRun) snapshot() {
 	s := snapshot{at: r.now, version: r.version, policy: r.policy, status: r.object.Status, policies: maps.Clone(r.hub.policies)}
 	s.seen = bindingpolicy.Observation{Meta: r.object.ObjectMeta, Clusters: r.hub.labels, Bindings: r.bindings,
 		Workload: r.content(), Collectors: r.hub.collectors, Delivered: r.delivered()}
@@ -44,33 +44,54 @@ func (r *run) snapshot() {
 	}
 }
 
-// second makes a decision of the second player, from what was seen some time ago. It writes the
-// status first: if what it saw is not the newest, it writes nothing.
-func (r *run) second() (wrote bool) {
-	if r.in.Script.Lag.Duration == 0 {
+// second makes decisions of the other players, each from what was seen some time ago. A player writes
+// the status first: if what it saw is not the newest, it writes nothing.
+func (r *policyRun) second() (wrote bool) {
+	lags := r.in.Script.lags()
+	if len(lags) == 0 {
 		return false
 	}
 	r.snapshot()
-	limit := r.now.Add(-r.in.Script.Lag.Duration)
+	for _, lag := range lags {
+		if old := r.seenBefore(r.now.Add(-lag)); old != nil && r.decideLate(*old, lag) {
+			wrote = true
+		}
+	}
+	limit := r.now.Add(-slices.Max(lags))
 	for len(r.past) > 1 && !r.past[1].at.After(limit) {
 		r.past = r.past[1:]
 	}
-	old := r.past[0]
-	if old.at.After(limit) {
-		return false // it has seen nothing yet
+	return wrote
+}
+
+// seenBefore returns the last snapshot up to a time; nil without one.
+func (r *policyRun) seenBefore(limit time.Time) (last *snapshot) {
+	for i := range r.past {
+		if !r.past[i].at.After(limit) {
+			last = &r.past[i]
+		}
 	}
+	return last
+}
+
+// decideLate makes a decision of a player that sees what was some time ago.
+func (r *policyRun) decideLate(old snapshot, lag time.Duration) (wrote bool) {
 	d := bindingpolicy.Decide(old.policy, old.status, old.seen, r.now)
 	if reflect.DeepEqual(d.Status, old.status) && len(d.Remove) == 0 && !changes(d, old.policies) {
 		return false
 	}
+	name := "the second player"
+	if len(r.in.Script.lags()) > 1 {
+		name = fmt.Sprintf("the player that is %s late", lag)
+	}
 	if old.version != r.version {
-		if r.refused != old.version {
-			r.record(Entry{Text: fmt.Sprintf("the second player is %d writes behind: its write is refused", r.version-old.version)})
+		if r.refused[lag] != old.version {
+			r.record(Entry{Text: fmt.Sprintf("%s is %d writes behind: its write is refused", name, r.version-old.version)})
 		}
-		r.refused = old.version
+		r.refused[lag] = old.version
 		return false
 	}
-	r.record(Entry{Text: "the second player decides: " + d.Message})
+	r.record(Entry{Text: name + " decides: " + d.Message})
 	r.object.Status = d.Status
 	r.version++
 	return r.write(d)
@@ -84,12 +105,16 @@ func changes(d bindingpolicy.Decision, have map[string]*control.BindingPolicy) b
 	})
 }
 
-// nextSecond returns when the second player sees the next thing; zero: never.
-func (r *run) nextSecond() time.Time {
-	for _, s := range r.past {
-		if at := s.at.Add(r.in.Script.Lag.Duration); at.After(r.now) {
-			return at
+// nextSecond returns when another player sees the next thing; zero: never.
+func (r *run) nextSecond() (next time.Time) {
+	for _, p := range r.policies {
+		for _, s := range p.past {
+			for _, lag := range r.in.Script.lags() {
+				if at := s.at.Add(lag); at.After(r.now) && (next.IsZero() || at.Before(next)) {
+					next = at
+				}
+			}
 		}
 	}
-	return time.Time{}
+	return next
 }

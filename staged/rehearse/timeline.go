@@ -1,11 +1,12 @@
 package rehearse
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/stagecraft-go/stagecraft/internal/printable"
 	"github.com/stagecraft-go/stagecraft/staged"
@@ -18,6 +19,10 @@ type Timeline struct {
 	Policy  string // the name of the StagedBindingPolicy
 	Start   time.Time
 	Entries []Entry
+	// Clusters are the revisions that each cluster has had, by name; nil if the hub has held one
+	// revision only. The name of a revision is r, its
+	// number in the order in which the hub has held them, - and its first digits.
+	Clusters []History
 	// Lints are what this rehearsal found doubtful about the policy.
 	Lints []Lint
 	// Succeeded says whether the rollout succeeded. If not, Message says what it waits for.
@@ -25,10 +30,27 @@ type Timeline struct {
 	Message   string
 }
 
+// A History is the revisions of the workload that a cluster has had, in order. One that it has had twice
+// is there twice. Never are the other revisions that the hub has held.
+type History struct {
+	Cluster    string
+	Had, Never []string
+}
+
+// String prints `cluster prod1 had r1-1fc0681cc12d; never r2-4495a9c3e285`.
+func (h History) String() string {
+	text := "cluster " + h.Cluster + " had " + cmp.Or(strings.Join(h.Had, ", "), "nothing")
+	if len(h.Never) > 0 {
+		text += "; never " + strings.Join(h.Never, ", ")
+	}
+	return printable.Line(text)
+}
+
 // An Entry is one thing that happened. At most one of Stage, BindingPolicy and Cluster is set: it
 // says what the Entry is about.
 type Entry struct {
 	At            time.Duration // after the start
+	Policy        string        // the name of another policy than that of the Timeline; "": it is about that one
 	Stage         string
 	BindingPolicy string
 	Cluster       string
@@ -55,11 +77,14 @@ func (e Entry) when() string { return "+" + round(e.At).String() }
 
 // about prints `stage dev: `.
 func (e Entry) about() string {
-	kind, name := e.subject()
-	if kind == "" {
-		return ""
+	text := ""
+	if e.Policy != "" {
+		text = "policy " + e.Policy + ": "
 	}
-	return kind + " " + name + ": "
+	if kind, name := e.subject(); kind != "" {
+		text += kind + " " + name + ": "
+	}
+	return text
 }
 
 // subject returns what the entry is about: a stage, BindingPolicy or cluster, and its name; "" if none.
@@ -96,6 +121,9 @@ func (t *Timeline) String() string {
 	for _, e := range t.Entries {
 		fmt.Fprintln(&b, e.line(width))
 	}
+	for _, h := range t.Clusters {
+		fmt.Fprintln(&b, h)
+	}
 	for _, l := range t.Lints {
 		fmt.Fprintln(&b, l)
 	}
@@ -127,8 +155,16 @@ func (r *run) record(e Entry) {
 	r.timeline.Entries = append(r.timeline.Entries, e)
 }
 
+// record records an entry about one policy.
+func (r *policyRun) record(e Entry) {
+	if r != r.main() {
+		e.Policy = r.policy.Name()
+	}
+	r.run.record(e)
+}
+
 // explain records what the rollout waits for, without the lines of the last explanation.
-func (r *run) explain() {
+func (r *policyRun) explain() {
 	lines := map[string]bool{}
 	for _, l := range r.rollout.Explain(r.object.Status, r.now) {
 		if l.Satisfaction == staged.Satisfied {
@@ -143,7 +179,7 @@ func (r *run) explain() {
 }
 
 // compare records what a decision changes.
-func (r *run) compare(d bindingpolicy.Decision) {
+func (r *policyRun) compare(d bindingpolicy.Decision) {
 	for i, s := range d.Status.Stages {
 		var old v1alpha1.StageStatus
 		if i < len(r.object.Status.Stages) {
@@ -163,12 +199,9 @@ func (r *run) compare(d bindingpolicy.Decision) {
 	for _, e := range d.Events {
 		r.record(Entry{Text: e.Reason + ": " + e.Message})
 	}
-	r.timeline.Message = d.Message
-	r.timeline.Succeeded, r.done = false, false
-	for _, c := range d.Status.Conditions {
-		if c.Type == "Succeeded" && c.Status == metav1.ConditionTrue {
-			r.timeline.Succeeded = true
-			r.done = len(d.Remove) == 0
-		}
+	succeeded := meta.IsStatusConditionTrue(d.Status.Conditions, "Succeeded")
+	r.message, r.done = d.Message, succeeded && len(d.Remove) == 0
+	if r == r.main() {
+		r.timeline.Message, r.timeline.Succeeded = d.Message, succeeded
 	}
 }

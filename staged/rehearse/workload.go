@@ -116,7 +116,7 @@ func copyOf(obj *unstructured.Unstructured) (*unstructured.Unstructured, error) 
 	return copied, nil
 }
 
-// clone copies fields. Numbers of any Go type become those that apimachinery uses.
+// clone copies fields. Numbers of any Go type become the types that apimachinery uses.
 func clone(fields map[string]any) (out map[string]any, err error) {
 	raw, err := json.Marshal(fields)
 	if err == nil {
@@ -126,7 +126,7 @@ func clone(fields map[string]any) (out map[string]any, err error) {
 }
 
 // findKinds finds the definitions, and the kinds without one, which are taken to have a status.
-// Kinds that every API server knows are among these; package memory recognises them.
+// Kinds that every API server knows are among these; package memory recognizes them.
 func (w *workload) findKinds(objects []*unstructured.Unstructured) {
 	defined := catalog{}
 	for _, obj := range objects {

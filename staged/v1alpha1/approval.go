@@ -9,7 +9,7 @@ import (
 // ApprovalKind is the kind of a StageApproval.
 const ApprovalKind = "StageApproval"
 
-// StageApproval is the decision of a person about a gate of a stage, as an object of its own, so that
+// StageApproval is the decision of a person about a gate of a stage, as its own object, so that
 // the right to approve can be given without the right to edit. It is cluster-scoped, and its spec
 // cannot be changed.
 type StageApproval struct {

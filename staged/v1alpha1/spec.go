@@ -30,6 +30,13 @@ const RetryPrefix = "retry." + Group + "/"
 // and, after a space, who says so.
 const ExpediteAnnotation = "expedite." + Group
 
+// Finalizer keeps a StagedBindingPolicy with a deletion policy until that is carried out.
+const Finalizer = Group + "/placements"
+
+// AbandonAnnotation, with the value "true", ends the wait of the finalizer: whatever is still placed
+// stays as it is.
+const AbandonAnnotation = "abandon." + Group
+
 // RevisionAnnotation holds the revision that a copy of an object, or the object of a gate, belongs
 // to.
 const RevisionAnnotation = Group + "/revision"
@@ -74,6 +81,31 @@ type Spec struct {
 	RequireEvidence RequireEvidence `json:"requireEvidence,omitempty"`
 	// Approvals is Annotations (default) or Objects: then only StageApprovals approve.
 	Approvals Approvals `json:"approvals,omitempty"`
+	// DeletionPolicy says what happens to the workload when the StagedBindingPolicy is deleted.
+	// Default Orphan with Updates Staged. Absent with AtOnce: the garbage collector deletes the
+	// BindingPolicies, and the workload goes with them.
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+	// Adopt names BindingPolicies of users that brought the workload to clusters before. The policy
+	// takes over their clusters, and changes nothing there until the turn of the stage.
+	Adopt []Adoption `json:"adopt,omitempty"`
+}
+
+// DeletionPolicy is Orphan or Delete.
+type DeletionPolicy string
+
+// Orphan leaves placements and workload as they are. Delete removes them, the last stage first.
+const (
+	Orphan DeletionPolicy = "Orphan"
+	Delete DeletionPolicy = "Delete"
+)
+
+// Adoption is a BindingPolicy of a user that a stage takes over.
+type Adoption struct {
+	BindingPolicy string `json:"bindingPolicy"`
+	Stage         string `json:"stage"`
+	// Release lets the rollout delete the BindingPolicy once the stage holds its clusters and
+	// objects. False: a person does that, and the message says when.
+	Release bool `json:"release,omitempty"`
 }
 
 // Revisions says how revisions are cut and kept.
@@ -82,6 +114,10 @@ type Revisions struct {
 	Settle *metav1.Duration `json:"settle,omitempty"`
 	// HistoryLimit is how many revisions are kept that no cluster has or needs. Default 5.
 	HistoryLimit *int32 `json:"historyLimit,omitempty"`
+	// Restore lets the Player write the snapshot of an earlier revision back into the source, where
+	// a rollback needs it and the transport holds only what the source holds. It is refused where a
+	// GitOps tool manages the objects. Default false: a person restores the source.
+	Restore bool `json:"restore,omitempty"`
 }
 
 // RequireEvidence is Exact, Ordered or None.
@@ -192,8 +228,8 @@ type Stage struct {
 	// MaxSilent is how many destinations need not have reported the present workload: a number, or
 	// a percentage of them, rounded down. At least one destination must have reported. Default 0.
 	MaxSilent *intstr.IntOrString `json:"maxSilent,omitempty"`
-	// PerCluster gives each cluster of the stage a BindingPolicy of its own: Condition is evaluated
-	// for each cluster, and each has its own time. It cannot stand beside MaxConcurrency. Absent:
+	// PerCluster gives each cluster of the stage its own BindingPolicy: Condition is evaluated
+	// for each cluster, and each has its own time. It excludes MaxConcurrency. Absent:
 	// Condition is evaluated for all clusters of the stage, or of a batch, together.
 	PerCluster *PerCluster `json:"perCluster,omitempty"`
 	// MaxFailures is how many clusters of a stage with PerCluster may be set aside, because they
@@ -210,7 +246,7 @@ type Stage struct {
 	// all clusters have left it for as long as its soak, at least for a minute. The last stage, once
 	// it was started, waits for clusters.
 	SkipIfEmpty bool `json:"skipIfEmpty,omitempty"`
-	// Guards loosens the checks that are made beside Condition. Absent: all checks are made.
+	// Guards loosens the checks that are made in addition to Condition. Absent: all checks are made.
 	Guards *Guards `json:"guards,omitempty"`
 }
 
@@ -229,7 +265,7 @@ type ObjectGate struct {
 
 // PerCluster are the limits of a stage that treats each cluster by itself.
 type PerCluster struct {
-	// MaxUnavailable is how many clusters, of those that have received the workload and are not set
+	// MaxUnavailable is how many of the clusters with the workload, without the ones that are set
 	// aside, may be without success at once: a number, or a percentage of the clusters of the
 	// stage, rounded down, at least 1. Default 1.
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
@@ -254,7 +290,7 @@ type Approval struct {
 	After  bool `json:"after,omitempty"`  // before the stage is left
 	// TimeoutSeconds is how many seconds the rollout waits for a person. Then the rollout is
 	// stalled, or, if the approval after the stage is missing, the stage has failed. Absent: it
-	// waits for ever.
+	// waits forever.
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
 }
 
@@ -289,7 +325,7 @@ const (
 	RollbackBatch OnFailure = "RollbackBatch"
 )
 
-// Guards loosens the checks that every stage must pass beside its condition.
+// Guards loosens the checks that every stage must pass in addition to its condition.
 type Guards struct {
 	// MinDestinations is the least number of clusters that the stage must have. Default 1.
 	MinDestinations *int32 `json:"minDestinations,omitempty"`

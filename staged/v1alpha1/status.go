@@ -1,6 +1,9 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // Status is everything that a rollout stores: after a restart it goes on from here.
 type Status struct {
@@ -12,16 +15,21 @@ type Status struct {
 	Plan string `json:"plan,omitempty"`
 	// Wanted is the revision that is rolled out: the newest one.
 	Wanted string `json:"wanted,omitempty"`
-	// Revisions are those that a record names, and a few older ones.
+	// Revisions are the ones that a record names, and a few older ones.
 	Revisions []Revision `json:"revisions,omitempty"`
 	// Cohorts are the ledger: what each cluster should have and has. Clusters with equal records
 	// share one.
 	Cohorts []Cohort `json:"cohorts,omitempty"`
+	// Conflicts are the placements of others that hold objects of the workload in clusters of the
+	// policy.
+	Conflicts []Conflict `json:"conflicts,omitempty"`
+	// Expedited is the value of [ExpediteAnnotation] while it names the wanted revision.
+	Expedited string `json:"expedited,omitempty"`
 	// History is the last ten attempts that have ended, the oldest first.
 	History []Attempt `json:"history,omitempty"`
 	// Stages has a record for each stage of the spec, in the same order.
 	Stages []StageStatus `json:"stages,omitempty"`
-	// Placements are those that the rollout owns, sorted by name.
+	// Placements are the ones that the rollout owns, sorted by name.
 	Placements []OwnedPlacement `json:"placements,omitempty"`
 	// FirstVersion and Version are the first and the last version that was given to a placement.
 	// They begin with the time of the first decision, in seconds, so that a placement from before
@@ -31,6 +39,12 @@ type Status struct {
 	// Epoch is when the status began, or was found to be an old one that was restored, in seconds.
 	// Tickets from before do not count.
 	Epoch int64 `json:"epoch,omitempty"`
+	// UID is that of the StagedBindingPolicy. Another one shows that the status was restored from a
+	// backup.
+	UID types.UID `json:"uid,omitempty"`
+	// Recovering is how long the rollout has waited to learn what clusters have, after its status was
+	// lost or restored. Absent: it does not wait for that.
+	Recovering *Clock `json:"recovering,omitempty"`
 	// Conditions are Ready, Progressing, Stalled, Paused, Succeeded and Verified.
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
@@ -93,6 +107,14 @@ type ClusterRecord struct {
 	Mark string `json:"mark,omitempty"`
 }
 
+// Conflict is somebody else's placement of the same objects in the same clusters.
+type Conflict struct {
+	Owner    string   `json:"owner"` // such as BindingPolicy web.stage.prod
+	Clusters []string `json:"clusters"`
+	// First says that this policy was there first, and goes on. If not, it places nothing there.
+	First bool `json:"first,omitempty"`
+}
+
 // Attempt is a try to pass a stage with a revision that has ended.
 type Attempt struct {
 	Revision string       `json:"revision"` // the name
@@ -104,6 +126,8 @@ type Attempt struct {
 	Outcome    string `json:"outcome"`
 	Why        string `json:"why,omitempty"`
 	ApprovedBy string `json:"approvedBy,omitempty"`
+	// ExpeditedBy is who let the revision skip soaks and windows.
+	ExpeditedBy string `json:"expeditedBy,omitempty"`
 }
 
 // OwnedPlacement is the record of one placement: with KubeStellar a BindingPolicy.
@@ -111,13 +135,15 @@ type OwnedPlacement struct {
 	Name  string `json:"name"`
 	Stage string `json:"stage"`
 	// Version is the version that the placement must have: see [VersionAnnotation]. It changes with
-	// what is to be placed where, and when a placement that was to be removed is wanted again.
+	// what is placed where, and when a placement that was marked for removal is wanted again.
 	Version int64 `json:"version"`
 	// Spec is a hash of that.
 	Spec string `json:"spec,omitempty"`
-	// Clusters are those that it was observed to hold last, sorted.
+	// UID is that of the observed object; "": no object was observed, or the placement is not one object.
+	UID types.UID `json:"uid,omitempty"`
+	// Clusters are the ones that it was observed to hold last, sorted.
 	Clusters []string `json:"clusters,omitempty"`
-	// Removing says that nobody needs it any more. It is removed once the clusters that still need
+	// Removing says that it is no longer needed. It is removed once the clusters that still need
 	// the workload have it from others.
 	Removing bool `json:"removing,omitempty"`
 }
@@ -128,10 +154,10 @@ type Clock struct {
 	At      *metav1.Time `json:"at,omitempty"` // the last such decision that was stored
 }
 
-// Awaiting is an approval that is asked for.
+// Awaiting is an approval that the rollout waits for.
 type Awaiting struct {
 	Gate string `json:"gate"` // before or after
-	// Ticket names what is asked: the policy, the stage, the gate, the revision, the plan and the
+	// Ticket names what the approval is for: the policy, the stage, the gate, the revision, the plan and the
 	// attempt.
 	Ticket string `json:"ticket"`
 	// Since is the resourceVersion that the StagedBindingPolicy had before the ticket was written.
@@ -214,7 +240,7 @@ type Counts struct {
 type Phase string
 
 // The phases. A stage is Pending until it is active, then Progressing; Soaking while its condition
-// holds but it may not be left yet; Failed while it fails. In the end it is Succeeded, Skipped, or
+// holds but something else must come first; Failed while it fails. In the end it is Succeeded, Skipped, or
 // Failed if the rollout went on in spite of the failure.
 //
 // RollingBack means that clusters go back to the revision that they had; then the stage is

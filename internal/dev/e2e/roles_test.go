@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -22,6 +21,7 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/permissions"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 	"github.com/stagecraft-go/stagecraft/stage/kube/nodes"
@@ -75,25 +75,12 @@ func newServiceAccount(t *testing.T, name string, files ...string) *serviceAccou
 // bind creates a role, if it does not exist, and its binding.
 func (s *serviceAccount) bind(t *testing.T, admin *kube.Cluster, role *unstructured.Unstructured) {
 	t.Helper()
-	s.grant(role)
+	maps.Copy(s.granted, permissions.Granted(role))
 	_, err := admin.Create(t.Context(), role.DeepCopy(), metav1.CreateOptions{})
 	require.True(t, err == nil || apierrors.IsAlreadyExists(err), "%v", err)
 	create(t, admin, fmt.Sprintf(`{apiVersion: rbac.authorization.k8s.io/v1, kind: %sBinding, metadata: {name: %s-%s, namespace: %q},
 		roleRef: {apiGroup: rbac.authorization.k8s.io, kind: %s, name: %s}, subjects: [{kind: ServiceAccount, namespace: default, name: %s}]}`,
 		role.GetKind(), role.GetName(), s.name, role.GetNamespace(), role.GetKind(), role.GetName(), s.name))
-}
-
-func (s *serviceAccount) grant(role *unstructured.Unstructured) {
-	for _, rule := range role.Object["rules"].([]any) {
-		rule := rule.(map[string]any)
-		for _, group := range rule["apiGroups"].([]any) {
-			for _, resource := range rule["resources"].([]any) {
-				for _, verb := range rule["verbs"].([]any) {
-					s.granted[fmt.Sprint(verb, " ", group, "/", resource)] = true
-				}
-			}
-		}
-	}
 }
 
 func (s *serviceAccount) cluster(t *testing.T) *kube.Cluster {
@@ -121,7 +108,7 @@ func (l *requestLog) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := l.RoundTripper.RoundTrip(r)
 	l.of.mu.Lock()
 	defer l.of.mu.Unlock()
-	permission := permissionOf(r)
+	permission := permissions.Of(r)
 	if r.Header.Get("Impersonate-User") == "" {
 		l.of.used[permission] = true
 	}
@@ -129,40 +116,6 @@ func (l *requestLog) RoundTrip(r *http.Request) (*http.Response, error) {
 		l.of.forbidden = append(l.of.forbidden, permission)
 	}
 	return answer, err
-}
-
-// permissionOf is the permission that a request needs, as "verb group/resource".
-func permissionOf(r *http.Request) string {
-	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
-	group := ""
-	if parts[0] == "apis" && len(parts) > 2 {
-		group, parts = parts[1], parts[3:]
-	} else {
-		parts = parts[min(2, len(parts)):]
-	}
-	if len(parts) > 2 && parts[0] == "namespaces" {
-		parts = parts[2:]
-	}
-	if len(parts) == 0 {
-		return "discovery"
-	}
-	resource := parts[0]
-	if len(parts) > 2 {
-		resource += "/" + parts[2]
-	}
-	return verbOf(r, len(parts) == 1) + " " + group + "/" + resource
-}
-
-func verbOf(r *http.Request, all bool) string {
-	switch {
-	case r.Method != http.MethodGet:
-		return map[string]string{http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete"}[r.Method]
-	case r.URL.Query().Get("watch") != "":
-		return "watch"
-	case all:
-		return "list"
-	}
-	return "get"
 }
 
 // TestLeastRoles runs each package with the role of its manifest, and nothing else. Everything that
@@ -190,6 +143,7 @@ func TestLeastRoles(t *testing.T) {
 		g := newKubeStellar(t, admin, "least")
 		s := newServiceAccount(t, "staged", "staged/player/role.yaml")
 		hub := s.cluster(t)
+		g.patch("least", `{"spec": {"deletionPolicy": "Orphan"}}`) // which takes a finalizer
 		stop := background(t, func(ctx context.Context) error {
 			return stagedplayer.Play(ctx, hub, stagedplayer.Options{
 				Clusters: func() map[string]map[string]string { return g.clusters }, WorkStatuses: hub, Events: hub,

@@ -79,8 +79,8 @@ func stateOf(obj *unstructured.Unstructured) state {
 	var s state
 	text, _, _ := unstructured.NestedString(obj.Object, "status", "phase")
 	_, _ = fmt.Sscanf(text, "p%d", &s.phase) // Pending is 0
-	s.count, _, _ = unstructured.NestedInt64(obj.Object, "status", "count")
-	s.log, _, _ = unstructured.NestedString(obj.Object, "status", "log")
+	s.count, _, _ = unstructured.NestedInt64(obj.Object, "status", "observedGeneration")
+	s.log, _, _ = unstructured.NestedString(obj.Object, "status", "message")
 	return s
 }
 

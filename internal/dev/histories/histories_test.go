@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	histories = flag.Int("histories", 150, "how many histories to play")
+	histories = flag.Int("histories", 60, "how many histories to play")
 	from      = flag.Uint64("from", 0, "seed of the first")
 	only      = flag.String("only", "", "the faults that may strike, with commas between; empty: the seed chooses")
 )

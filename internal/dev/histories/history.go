@@ -18,8 +18,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
-// requestTimeout is how long a player waits for an answer.
-const requestTimeout = 3 * time.Second
+// RequestTimeout is how long a player waits for an answer.
+const RequestTimeout = 3 * time.Second
 
 // Options of [Play].
 type Options struct {
@@ -73,7 +73,7 @@ func newHistory(t *testing.T, o Options) *history {
 	if o.Reach != nil {
 		reached, h.limit = o.Reach(t, h.cluster, h.dice)
 	}
-	h.player = player.New(h.set(0), reached, player.Options{Seed: o.Seed, Workers: 1 + r.IntN(4), Timeout: requestTimeout, Trace: o.Trace})
+	h.player = player.New(h.set(0), reached, player.Options{Seed: o.Seed, Workers: 1 + r.IntN(4), Timeout: RequestTimeout, Trace: o.Trace})
 	return h
 }
 
@@ -180,7 +180,7 @@ func name(i int) types.NamespacedName {
 // Users ignore errors: a Pod may be gone, or there already.
 
 func (h *history) create(i int) {
-	_ = h.cluster.Load(context.Background(), fmt.Appendf(nil, "{apiVersion: v1, kind: Pod, metadata: {name: %s, finalizers: [a/b]}, spec: {nodeName: n, containers: [{name: c, image: i}]}}", name(i).Name))
+	_ = h.cluster.Load(context.Background(), fmt.Appendf(nil, "{apiVersion: v1, kind: Pod, metadata: {name: %s, finalizers: [a/b]}, spec: {nodeName: node, containers: [{name: c, image: i}]}}", name(i).Name))
 }
 
 func (h *history) patch(i int, text string) {

@@ -47,9 +47,9 @@ spec:
       subresource: status
       root: status
       template: |
-        count: {{ add (or .status.count 0) 1 }}
+        observedGeneration: {{ add (or .status.observedGeneration 0) 1 }}
         phase: $TO
-        log: "{{ or .status.log "" }}$I,"
+        message: "{{ or .status.message "" }}$I,"
 `
 
 const deletion = `---

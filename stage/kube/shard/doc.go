@@ -39,9 +39,19 @@
 //     ends, it deletes its Lease, and others take its share at their next read.
 //
 // When an object changes owners, the new owner starts its delay again, like a restarted process.
-// Nothing is lost, because all state is in the objects. The old owner might have already sent a
-// request. Then the uid and resourceVersion in each request of a player.Player prevent a second
-// change of the object.
+// Nothing is lost, because all state is in the objects. A process that is stopped (SIGSTOP, a paused
+// virtual machine) asks for its share before each request, and its share has ended when it goes on.
+// However, one request may already be on its way, so that for a moment two members write:
+//
+//   - A patch or a deletion of the object itself has its uid and resourceVersion. Once the new owner
+//     has changed the object, those of the old owner are refused, and change nothing.
+//   - An Event, or another object that a Stage applies, has no such condition. Each can be sent once
+//     more, by the old owner.
+//   - A transition of several requests that is cut in the middle begins again with the new owner, with
+//     its first request, as after a restart. A patch that appends then appends twice. Write such a
+//     change into the last patch of the Stage.
+//   - An address that render.Network gives to a Pod is unique among the Pods that the new owner has
+//     seen. If its watch is behind the old owner's last writes, two Pods can get one address.
 //
 // Two processes must not have the same identity: the second one waits until the first one has
 // ended. A process that starts again after a crash, with its old identity, waits for one lease

@@ -22,6 +22,8 @@ import (
 
 const duration = 15 * time.Second // of a Lease, the default
 
+const requestTimeout = 30 * time.Second // of a client
+
 // A link connects one member to the cluster, with possible troubles.
 type link struct {
 	*memory.Cluster
@@ -53,8 +55,12 @@ func (l *link) pass(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case hangs:
-		<-ctx.Done()
-		return ctx.Err()
+		select { // a client of HTTP waits no longer
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(requestTimeout):
+			return errLink
+		}
 	case refuses:
 		return errLink
 	}

@@ -94,3 +94,24 @@ func TestAPlanWhoseSitesDoNotOccurIsRefused(t *testing.T) {
 	_, err := hunt.Replay(mutantOptions(1), statusAsMemory(false), filepath.Join(t.TempDir(), "none"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
+
+// TestPlansThatAreCutOff cuts the file of a plan at every byte: what is played has only faults of the
+// plan, and a cut within a line is an error with the line.
+func TestPlansThatAreCutOff(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a.hunt")
+	for cut := range len(planText) {
+		text := planText[:cut]
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o644))
+		plan, err := hunt.ParsePlan(name, text)
+		if err == nil && strings.HasSuffix(text, "\n") {
+			require.True(t, strings.HasPrefix(planText, plan.String()))
+			continue
+		}
+		_, err = hunt.Replay(hunt.Options{}, func(*hunt.Run) { t.Fatal("it is played") }, name)
+		var fault *hunt.PlanError
+		require.ErrorAs(t, err, &fault, "cut at %d", cut)
+		if !strings.HasSuffix(text, "\n") && cut > 0 {
+			require.Equal(t, 1+strings.Count(text, "\n"), fault.Line)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package hunt
 
 import (
+	"bytes"
 	"cmp"
 	"flag"
 	"fmt"
@@ -111,12 +112,16 @@ func replay(t *testing.T, o Options, scenario func(*Run), name string) *Outcome 
 	return out
 }
 
-// Replay plays the plan in a file. A plan that is malformed, of another version, or that has a fault
-// whose site does not occur is a *PlanError.
+// Replay plays the plan in a file. A plan that is malformed, cut off within a line, of another
+// version, or that has a fault whose site does not occur is a *PlanError. A file that was cut between
+// two lines is a plan with fewer faults.
 func Replay(o Options, scenario func(*Run), name string) (*Outcome, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
+	}
+	if n := len(text); n > 0 && text[n-1] != '\n' {
+		return nil, &PlanError{name, 1 + bytes.Count(text, []byte("\n")), "", "the line is cut off: a plan ends with a line break"}
 	}
 	plan, lines, err := parsePlan(name, string(text))
 	if err != nil {

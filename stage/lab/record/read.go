@@ -114,14 +114,19 @@ func (l line) check() error {
 
 // ReadCSV reads CSV, one record at a time. The first line names the columns, in any order. A line
 // with an error gives a [*LineError], and reading continues with the next line if its beginning can
-// be found. Errors name the file.
+// be found. A last line without a line break is an error, because it can be half a line. Errors name
+// the file.
 func ReadCSV(file string, from io.Reader) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		in := csv.NewReader(lines.Limit(from))
+		end := &ending{from: lines.Limit(from)}
+		in := csv.NewReader(end)
 		in.ReuseRecord = true
 		header, err := in.Read()
 		if err == nil {
 			err = checkHeader(header)
+		}
+		if err == nil && end.cuts(in) {
+			err = errCutOff
 		} else if errors.Is(err, io.EOF) {
 			err = errors.New("want a first line with the names of the columns")
 		}
@@ -129,11 +134,33 @@ func ReadCSV(file string, from io.Reader) iter.Seq2[Record, error] {
 			yield(withLine(file, 1)(Record{}, err))
 			return
 		}
-		readRows(in, slices.Clone(header), file, yield)
+		readRows(in, end, slices.Clone(header), file, yield)
 	}
 }
 
-func readRows(in *csv.Reader, header []string, file string, yield func(Record, error) bool) {
+// ending remembers the last byte of what was read: a row without a line break at its end can be half
+// a row, whose last field looks whole.
+type ending struct {
+	from io.Reader
+	size int64
+	last byte
+}
+
+// Read implements io.Reader.
+func (e *ending) Read(p []byte) (int, error) {
+	n, err := e.from.Read(p)
+	if e.size += int64(n); n > 0 {
+		e.last = p[n-1]
+	}
+	return n, err
+}
+
+// cuts reports whether the row that was read last has no line break.
+func (e *ending) cuts(in *csv.Reader) bool { return in.InputOffset() == e.size && e.last != '\n' }
+
+var errCutOff = errors.New("the line is cut off: a row ends with a line break")
+
+func readRows(in *csv.Reader, end *ending, header []string, file string, yield func(Record, error) bool) {
 	for {
 		values, err := in.Read()
 		if errors.Is(err, io.EOF) {
@@ -147,6 +174,10 @@ func readRows(in *csv.Reader, header []string, file string, yield func(Record, e
 			continue
 		}
 		n, _ := in.FieldPos(0)
+		if end.cuts(in) {
+			yield(withLine(file, n)(Record{}, errCutOff))
+			return
+		}
 		if !yield(withLine(file, n)(readFields(header, values))) {
 			return
 		}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -274,4 +276,43 @@ func TestAFailingSinkEndsTheRun(t *testing.T) {
 	require.Error(t, recorder.Follow(sim, schema.GroupVersionKind{Kind: "Train"}))
 	require.NoError(t, sim.Cluster().Load(t.Context(), []byte(manifests)))
 	require.ErrorIs(t, sim.Advance(t.Context(), 0), full)
+}
+
+// TestLogsThatAreCutOff cuts a log at every byte. What is read is the beginning of the log, and a cut
+// within a line is an error with its line, unless only the line break is missing in JSON.
+func TestLogsThatAreCutOff(t *testing.T) {
+	var log record.Log
+	run(t, 1, log.Append)
+	jsonl, csv := files(t, 1)
+	for name, c := range map[string]struct {
+		text   string
+		read   func(string, io.Reader) iter.Seq2[record.Record, error]
+		before int // lines before the first record
+	}{"jsonl": {jsonl, record.ReadJSONL, 0}, "csv": {csv, record.ReadCSV, 1}} {
+		for cut := range min(len(c.text), 4000) {
+			text := c.text[:cut]
+			whole := max(0, strings.Count(text, "\n")-c.before)
+			var got record.Log
+			var failed error
+			for r, err := range c.read("log", strings.NewReader(text)) {
+				if err != nil {
+					failed = errors.Join(failed, err)
+					continue
+				}
+				got = append(got, r)
+			}
+			require.Equal(t, fmt.Sprint(log[:len(got)]), fmt.Sprint(got), "%s cut at %d", name, cut)
+			switch {
+			case cut == 0 || strings.HasSuffix(text, "\n"):
+				require.Len(t, got, whole)
+			case len(got) == whole:
+				var fault *record.LineError
+				require.ErrorAs(t, failed, &fault, "%s cut at %d", name, cut)
+				require.Equal(t, 1+strings.Count(text, "\n"), fault.Line)
+			default:
+				require.Equal(t, "jsonl", name)
+				require.True(t, strings.HasSuffix(text, "}"))
+			}
+		}
+	}
 }

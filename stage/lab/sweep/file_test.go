@@ -150,3 +150,43 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestASweepOnAFullDiskGoesOn limits the size of files, so that a write of the sweep fails in the
+// middle. The sweep says so; started again, it goes on after the whole lines.
+func TestASweepOnAFullDiskGoesOn(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "r.jsonl")
+	cmd := process("0/1", name, "")
+	cmd.Args = []string{"sh", "-c", `ulimit -f 8; exec "$0"`, os.Args[0]} // 4 or 8 KiB
+	sh, err := exec.LookPath("sh")
+	require.NoError(t, err)
+	cmd.Path = sh
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "file too large")
+	cut := read(t, name)
+	require.NotEmpty(t, cut)
+	_, err = sweep.Merge(study(20), name)
+	require.Error(t, err)
+	again, err := process("0/1", name, "").CombinedOutput()
+	require.NoError(t, err, string(again))
+	merged, err := sweep.Merge(study(20), name)
+	require.NoError(t, err)
+	require.Equal(t, csvOf(t, do(t, study(20), sweep.Options{})), csvOf(t, merged))
+}
+
+// TestSweepsThatAreCutOff cuts a file of a sweep at every byte: it is never merged, and a sweep that
+// goes on after it writes the same file.
+func TestSweepsThatAreCutOff(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "r.jsonl")
+	do(t, study(1), sweep.Options{File: name})
+	whole := read(t, name)
+	for cut := range len(whole) {
+		require.NoError(t, os.WriteFile(name, []byte(whole[:cut]), 0o644))
+		_, err := sweep.Merge(study(1), name)
+		require.Error(t, err, "cut at %d", cut)
+		if cut%37 == 0 {
+			do(t, study(1), sweep.Options{File: name})
+			require.Equal(t, whole, read(t, name), "cut at %d", cut)
+		}
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/parser"
 
+	eval "github.com/stagecraft-go/stagecraft/internal/cel"
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
@@ -42,6 +43,20 @@ var orderedFunction = []cel.EnvOption{
 			}
 			return v
 		}))),
+}
+
+// costs are those of num and cell, which look through the names of all columns, and name them in an
+// error.
+var costs = map[string]eval.Cost{"@num": columns, "@cell": columns}
+
+func columns(args []ref.Val, left int) (steps, size int) {
+	status, _ := args[0].Value().(map[string]any)
+	results, _ := object.Slice(status, "results")
+	for i := 0; i < len(results) && steps <= left; i++ {
+		result, _ := object.ToMap(results[i])
+		steps += 1 + eval.Work(result["columnNames"], left)
+	}
+	return 2 * steps, 0
 }
 
 func inObj(function string) parser.MacroExpander {
@@ -97,6 +112,9 @@ func lookup(obj, collector, column any) (any, error) {
 	return single(table, at, name)
 }
 
+// maxNamed is how many columns an error names.
+const maxNamed = 20
+
 // absent says which columns there are instead.
 func absent(results []any, collector any, name string) error {
 	var columns []string
@@ -108,6 +126,9 @@ func absent(results []any, collector any, name string) error {
 		}
 	}
 	only := ""
+	if n := len(columns) - maxNamed; n > 1 {
+		columns = append(columns[:maxNamed:maxNamed], fmt.Sprintf("%d others", n))
+	}
 	if len(columns) > 0 {
 		only = ", only " + strings.Join(columns, ", ")
 	}

@@ -38,7 +38,7 @@ func NewCompiler(o Options) (*Compiler, error) {
 		Library: orderedFunction,
 	}
 	if o.Cells {
-		options.Library = slices.Concat(cellFunctions, orderedFunction)
+		options.Library, options.Costs = slices.Concat(cellFunctions, orderedFunction), costs
 	}
 	c, err := cel.NewCompiler(options)
 	return &Compiler{c}, err

@@ -11,7 +11,7 @@ import (
 
 // num is a double, so that its misuse is a fault; CEL alone would then refuse num('sum') == 1 and
 // num('sum') + 1. So integers that meet a num become doubles before types are checked: literals,
-// variables, size(…) and what is computed of these. So do those that meet a cell, which is a double
+// variables, size(…) and what is computed of these. So do integers that meet a cell, which is a double
 // if it is a number at all.
 
 // A numeral is what can be said of the type of a part without checking it.

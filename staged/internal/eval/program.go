@@ -67,7 +67,7 @@ func (p *Program) Bool(variables map[string]any) (bool, error) {
 	return p.Program.Bool(activation(variables))
 }
 
-// MeasuredBool is Bool, and returns how many steps it took: those that Options.Cost limits.
+// MeasuredBool is Bool, and returns how many steps it took, which Options.Cost limits.
 func (p *Program) MeasuredBool(variables map[string]any) (holds bool, steps int, err error) {
 	return p.Program.MeasuredBool(activation(variables))
 }
