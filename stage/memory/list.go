@@ -128,7 +128,7 @@ func (s *store) stateOf(t *table, l listing) (page, error) {
 
 // at returns the objects at an earlier version, from the events since then.
 func (s selection) at(t *table, version uint64) (objs []*unstructured.Unstructured) {
-	past := map[types.NamespacedName]*unstructured.Unstructured{} // of those that have changed since; nil: not there
+	past := map[types.NamespacedName]*unstructured.Unstructured{} // of the objects that have changed since; nil: a missing object
 	for i := len(t.log.events) - 1; i >= 0 && t.log.events[i].version > version; i-- {
 		if e := t.log.events[i]; s.isIn(e.obj) {
 			past[e.record.key] = e.old

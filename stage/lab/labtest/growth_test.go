@@ -16,7 +16,7 @@ import (
 )
 
 // TestALabDoesNotGrowWithTime checks that what a lab remembers of objects goes with them: a
-// Deployment is rolled out again and again, with failures.
+// Deployment is rolled out repeatedly, with failures.
 func TestALabDoesNotGrowWithTime(t *testing.T) {
 	lab := New(t, Options{Failures: []Failure{{State: kstatustest.CrashLoopBackOff, Rate: 0.3, For: time.Minute}}})
 	lab.Apply(`

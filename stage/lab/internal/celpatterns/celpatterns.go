@@ -16,7 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// functions are those that take a pattern as their last argument, or as the one before a number.
+// functions take a pattern: matches(text, pattern), find(text, pattern, limit).
 var functions = map[string]bool{"matches": true, "find": true, "findAll": true}
 
 var parser = sync.OnceValue(func() *cel.Env {

@@ -87,15 +87,15 @@ func floods() []attack {
 		flood("a flood of namespaces", 50, "/api/v1/namespaces", `{"metadata": {"name": "hostile-%d"}}`),
 		{"many field managers", func(c *client) { manage(c, longer(200)) }},
 		{"large bodies at once", func(c *client) {
-			body := fmt.Sprintf(`{"metadata": {"name": "x"}, "data": %s}`, members(60_000))
-			inParallel(12, func(int) { c.post(configMaps, body) })
+			body := fmt.Sprintf(`{"metadata": {"name": "x"}, "data": %s}`, members(25_000))
+			inParallel(8, func(int) { c.post(configMaps, body) })
 		}},
 		{"writes of one object at once", func(c *client) {
 			c.post(configMaps, `{"metadata": {"name": "target"}}`)
 			inParallel(500, func(i int) { c.patch(configMaps+"/target", mergeType, fmt.Sprintf(`{"data": {"n": "%d"}}`, i)) })
 		}},
 		{"clients that leave", func(c *client) {
-			body := fmt.Sprintf(`{"metadata": {"name": "x"}, "data": %s}`, members(60_000))
+			body := fmt.Sprintf(`{"metadata": {"name": "x"}, "data": %s}`, members(25_000))
 			inParallel(40, func(i int) {
 				ctx, cancel := context.WithTimeout(context.Background(), time.Duration(i)*time.Millisecond)
 				defer cancel()

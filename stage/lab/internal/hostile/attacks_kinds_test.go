@@ -25,7 +25,7 @@ func definitions() (all []attack) {
 		"50,000 faults":                    {`{"type": "object", "properties": {"l": {"type": "array", "items": {"type": "integer"}}}}`, `{"l": ` + quoted(50_000, `"v%d"`) + `}`},
 		"faults in anyOf":                  {`{"type": "object", "properties": {"l": {"type": "array", "items": {"type": "string"}, "anyOf": [{"items": {"pattern": "^b$"}}, {"minItems": 1}]}}}`, `{"l": ` + quoted(50_000, `"v%d"`) + `}`},
 		"defaults that multiply":           {`{"type": "object", "properties": {"l": {"type": "array", "items": {"type": "object", "properties": {"s": {"type": "string", "default": "` + long[:200_000] + `"}}}}}}`, `{"l": ` + quoted(100_000, `{}`[:2]+"%.0d") + `}`},
-		"a set of 29,000":                  {`{"type": "object", "properties": {"l": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}}}`, `{"l": ` + quoted(29_000, `"v%d"`) + `}`},
+		"a set of 10,000":                  {`{"type": "object", "properties": {"l": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}}}`, `{"l": ` + quoted(10_000, `"v%d"`) + `}`},
 		"a map of 5,000":                   {`{"type": "object", "properties": {"l": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["a", "b"], "items": {"type": "object", "required": ["a", "b"], "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}}}}`, `{"l": ` + quoted(5000, `{"a": "x", "b": "v%d"}`) + `}`},
 		"a deep schema":                    {deepSchema(200), deep(200, false)},
 		"a deeper schema":                  {deepSchema(2500), deep(100, false)},

@@ -158,7 +158,7 @@ func inParallel(n int, do func(i int)) {
 	all.Wait()
 }
 
-// A probe uses objects of its own while others attack. It never sends two requests at once.
+// A probe uses other objects while attacks go on. It never sends two requests at once.
 type probe struct {
 	*client
 	count   int
@@ -169,7 +169,7 @@ type probe struct {
 
 const probed = "/api/v1/namespaces/default/configmaps/"
 
-// begin begins to probe: get, list, patch and get, again and again.
+// begin begins to probe: get, patch and list, repeatedly.
 func (c *client) begin() *probe {
 	p := &probe{client: c, stop: make(chan struct{}), done: make(chan error, 1)}
 	go func() { p.done <- p.run() }()
@@ -203,7 +203,7 @@ func (p *probe) run() error {
 	}
 }
 
-// fieldsOf returns the object of an answer.
+// object returns the object of an answer.
 func (a answer) object() *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	if err := json.Unmarshal(a.body, &u.Object); err != nil {

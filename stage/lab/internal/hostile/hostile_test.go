@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An attack is one of those that the server has to bear.
+// An attack sends hostile requests.
 type attack struct {
 	name string
 	do   func(*client)
@@ -33,7 +33,7 @@ const (
 	maxOvertaken = 200
 )
 
-// TestTheCorpusIsLarge checks the number of attacks, and that each has a name of its own.
+// TestTheCorpusIsLarge checks the number of attacks, and that no two have the same name.
 func TestTheCorpusIsLarge(t *testing.T) {
 	names := map[string]bool{}
 	for _, a := range attacks() {
@@ -76,7 +76,7 @@ func FuzzHostileOrder(f *testing.F) {
 	})
 }
 
-// A victim is the server with the objects that nobody may touch, and what was measured.
+// A victim is the server with the objects that no attack may change, and what was measured.
 type victim struct {
 	t         testing.TB
 	server    *server
@@ -113,7 +113,7 @@ func newVictim(t testing.TB, s *server) *victim {
 		require.Equal(t, http.StatusOK, a.code, "%s: %s %v", path, a.body, a.err)
 		v.sentinels[path] = string(a.body)
 	}
-	v.before = s.figures(t)
+	v.before = s.figures(t, collecting)
 	p := newClient(t, s.address, probeAgent).begin()
 	for p := 0; p < 200; p++ {
 		v.owner.get(probed + "sentinel")
@@ -123,7 +123,7 @@ func newVictim(t testing.TB, s *server) *victim {
 	return v
 }
 
-// play plays attacks, each with the probe beside it.
+// play plays attacks, each together with the probe.
 func (v *victim) play(all []attack) {
 	for _, a := range all {
 		if only := os.Getenv("HOSTILE"); only != "" && only != a.name {
@@ -151,7 +151,7 @@ func (v *victim) check(name string, p *probe) {
 	v.writes++
 	written := v.owner.patch(probed+"written", mergeType, fmt.Sprintf(`{"data": {"n": "%d"}}`, v.writes))
 	require.Equal(v.t, http.StatusOK, written.code, "%s: %s", name, written.body)
-	f := v.server.figures(v.t)
+	f := v.server.figures(v.t, "")
 	require.LessOrEqual(v.t, f.Overtaken, maxOvertaken, "%s: the probe was overtaken, by %s", name, f.By)
 	if f.Overtaken > v.overtaken.Overtaken {
 		v.overtaken = f
@@ -173,7 +173,7 @@ func (v *victim) rest() {
 	v.owner.http.CloseIdleConnections()
 	var f figures
 	require.Eventually(v.t, func() bool {
-		f = v.server.figures(v.t)
+		f = v.server.figures(v.t, collecting)
 		return f.Goroutines <= v.before.Goroutines+10
 	}, 30*time.Second, 100*time.Millisecond, "goroutines stay")
 	require.Less(v.t, f.Heap, v.before.Heap+150<<20, "memory stays")

@@ -43,7 +43,7 @@ type address struct{ URL, Token, CA string }
 // figures are those of the server.
 type figures struct {
 	Goroutines int
-	Heap       uint64 // bytes in use after a garbage collection
+	Heap       uint64 // bytes
 	Overtaken  int    // the most requests that came after a request of the probe and were answered before it
 	By         string // one of them
 }
@@ -81,7 +81,9 @@ func serve() error {
 	ended := make(chan error, 1)
 	go func() { ended <- lab.Simulation().Follow(ctx, 1) }()
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
-		debug.FreeOSMemory()
+		if in.Text() == collecting {
+			debug.FreeOSMemory()
+		}
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		f := seen.take()
@@ -101,7 +103,10 @@ type overtaking struct {
 	last []apiserver.Request // of others
 }
 
-const probeAgent = "probe"
+const (
+	probeAgent = "probe"
+	collecting = "collect garbage first"
+)
 
 func (o *overtaking) log(r apiserver.Request) {
 	o.mu.Lock()
@@ -162,8 +167,8 @@ func start(t testing.TB, memory string) *server {
 }
 
 // figures asks for those since the last call.
-func (s *server) figures(t testing.TB) (f figures) {
-	_, err := s.in.Write([]byte("\n"))
+func (s *server) figures(t testing.TB, how string) (f figures) {
+	_, err := s.in.Write([]byte(how + "\n"))
 	require.NoError(t, err, "the server is gone")
 	require.NoError(t, s.out.Decode(&f), "the server is gone")
 	return f
