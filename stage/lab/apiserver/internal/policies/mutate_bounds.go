@@ -12,6 +12,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/cel"
 	celmutation "k8s.io/apiserver/pkg/cel/mutation"
@@ -30,8 +31,8 @@ func (b bounded) ForInput(ctx context.Context, a *admission.VersionedAttributes,
 		return result, left, err
 	}
 	operations, is := result.EvalResult.(traits.Lister)
-	object, isObject := a.VersionedObject.(*unstructured.Unstructured)
-	if !is || !isObject {
+	object := objectOf(&a.VersionedObject)
+	if !is || object == nil {
 		return result, left, nil
 	}
 	text, err := operationsOf(operations)
@@ -39,6 +40,20 @@ func (b bounded) ForInput(ctx context.Context, a *admission.VersionedAttributes,
 		err = memory.CheckJSONPatch(object.Object, text)
 	}
 	return result, left, err
+}
+
+// objectOf returns the object of a field of VersionedAttributes, which is an interface, and since Kubernetes
+// 0.37 a struct around it. It is nil for an object of another type.
+func objectOf(field any) *unstructured.Unstructured {
+	var obj runtime.Object
+	switch f := field.(type) {
+	case *runtime.Object:
+		obj = *f
+	case interface{ Object() runtime.Object }:
+		obj = f.Object()
+	}
+	object, _ := obj.(*unstructured.Unstructured)
+	return object
 }
 
 // mostOperations is how many operations are looked at: one more than a patch may have.
