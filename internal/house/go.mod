@@ -5,6 +5,7 @@ go 1.26.0
 replace github.com/stagecraft-go/stagecraft => ../..
 
 require (
+	github.com/google/cel-go v0.31.0
 	github.com/stagecraft-go/stagecraft v0.0.0
 	github.com/stretchr/testify v1.12.1
 	k8s.io/apimachinery v0.35.10
@@ -20,7 +21,6 @@ require (
 	github.com/antlr4-go/antlr/v4 v4.13.1 // indirect
 	github.com/fxamacker/cbor/v2 v2.9.0 // indirect
 	github.com/go-logr/logr v1.4.3 // indirect
-	github.com/google/cel-go v0.31.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/huandu/xstrings v1.5.0 // indirect
 	github.com/itchyny/gojq v0.12.20 // indirect
