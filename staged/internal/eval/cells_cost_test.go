@@ -25,5 +25,6 @@ func TestLookingForACellIsPaid(t *testing.T) {
 	require.NoError(t, err)
 	spent := work.Measure(1, func() { _, err = p.Eval(map[string]any{"obj": map[string]any{"results": results}}) })
 	require.ErrorIs(t, err, cel.ErrCost)
+	t.Logf("%v, %d KiB", spent.Time, spent.Bytes>>10)
 	require.Less(t, spent.Bytes, uint64(64<<20))
 }
