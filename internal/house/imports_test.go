@@ -37,6 +37,7 @@ var coreMayImport = map[string][]string{
 	"stage/player":                    {"stage", "internal/listwatch", "internal/printable", "internal/patch", "internal/random", "internal/timequeue", "stage/transport"},
 	"internal/dev/contract":           {},
 	"internal/dev/race":               {},
+	"internal/dev/histories":          {"stage", "stage/memory", "stage/player", "stage/transport"},
 	"internal/dev/work":               {"internal/files"},
 	"internal/dev/test":               {},
 	"internal/dev/migrate":            {"internal/files"},

@@ -162,7 +162,7 @@ func (r *reflector) list(ctx context.Context) error {
 }
 
 // listed ends a list. A list that is older than what was seen is refused: a server that lags behind
-// does not know of objects that were created since, and still has those that were deleted. If the
+// does not know of objects that were created since, and still has objects that were deleted. If the
 // server repeats it, the cluster was restored from a backup.
 func (r *reflector) listed(version string) error {
 	if isBefore(version, r.newest) {

@@ -52,7 +52,7 @@ func (c *Cluster) resource(ctx context.Context, r request, of dynamic.Interface)
 	return of.Resource(m.resource), nil
 }
 
-// once is a client of which each write is sent once. By itself, client-go sends a write again, up to
+// once is a client that sends each write once. By itself, client-go sends a write again, up to
 // ten times, if the answer is a 429 or 5xx with Retry-After, although an answer of 5xx does not say
 // that the write was not done.
 type once struct{ rest.Interface }

@@ -20,7 +20,7 @@
 // A Cluster that [Open] made sends each write once, and opens each watch once. The caller tries
 // again, as player.Player does, because only it knows whether a write may be done twice. Client-go
 // sends a read again if the server answers with Retry-After. A Cluster of [New] sends what its client
-// sends: client-go's own dynamic client sends writes again, too.
+// sends: client-go's own dynamic client also sends writes again.
 //
 // # Kinds
 //

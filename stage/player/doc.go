@@ -39,7 +39,7 @@
 //
 //   - A patch requires the version of the object that it is for. After a conflict the Player compares
 //     the object with what the patch would have made of it. If it has the changes, the patch is not sent
-//     again, whoever made them: two programs that count in the same field can lose a count.
+//     again. It does not matter who made them: two programs that count in the same field can lose a count.
 //   - An Event has a name that a retry repeats. A deletion names the uid of the object.
 //   - A state that is older than the known one counts for nothing, and a list older than what the watch
 //     reported is read again. A list that is older five times in a row comes from a cluster that was

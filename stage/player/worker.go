@@ -250,7 +250,7 @@ func (w *worker) forgetIfUnwatched(o *objectState) {
 // start plays a transition.
 func (w *worker) start(ctx context.Context, t stage.Transition, now time.Time) {
 	o := w.objects[t.Key]
-	refilters := w.player.refilters.Load() // before the filter is asked
+	refilters := w.player.refilters.Load() // before the filter decides
 	if !w.included(o.obj) {
 		w.exclude(o)
 		return

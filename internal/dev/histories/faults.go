@@ -23,7 +23,7 @@ const (
 	Refused  = "refused"  // a request is not done, and fails
 	Lost     = "lost"     // a write is done, and its answer lost
 	Hanging  = "hanging"  // there is no answer, whether a write was done or not
-	Conflict = "conflict" // a write is not done; the answer is a conflict that there is not
+	Conflict = "conflict" // a write is not done; the answer is a conflict all the same
 	Twice    = "twice"    // a proxy sends a write twice, and passes on the second answer
 	Late     = "late"     // a write is done after the client was told that the connection failed
 	Expired  = "expired"  // a list or watch is too old
@@ -108,7 +108,7 @@ type faulty struct {
 	dice *Dice
 	mu   sync.Mutex
 	old  *unstructured.UnstructuredList
-	olds int // stale lists in a row: a server that lags behind for ever is one restored from a backup
+	olds int // stale lists in a row: a server that always lags behind was restored from a backup
 }
 
 // write does a write, or not, or twice.

@@ -120,7 +120,7 @@ func (h *history) play() {
 		}
 	}
 	time.Sleep(3 * time.Minute)
-	for i := range h.pods { // those that a user deleted last
+	for i := range h.pods { // some were deleted last
 		h.create(i)
 	}
 	time.Sleep(time.Minute)
@@ -180,7 +180,8 @@ func name(i int) types.NamespacedName {
 // Users ignore errors: a Pod may be gone, or there already.
 
 func (h *history) create(i int) {
-	_ = h.cluster.Load(context.Background(), fmt.Appendf(nil, "{apiVersion: v1, kind: Pod, metadata: {name: %s, finalizers: [a/b]}, spec: {nodeName: node, containers: [{name: c, image: i}]}}", name(i).Name))
+	pod := "{apiVersion: v1, kind: Pod, metadata: {name: %s, finalizers: [a/b]}, spec: {nodeName: node, containers: [{name: c, image: i}]}}"
+	_ = h.cluster.Load(context.Background(), fmt.Appendf(nil, pod, name(i).Name))
 }
 
 func (h *history) patch(i int, text string) {

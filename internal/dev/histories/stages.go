@@ -1,6 +1,7 @@
 package histories
 
 import (
+	_ "embed" // the Stages
 	"fmt"
 	"strings"
 )
@@ -21,46 +22,8 @@ func stages(version, delay int) string {
 	return b.String() + deletion
 }
 
-const phase = `---
-apiVersion: kwok.x-k8s.io/v1alpha1
-kind: Stage
-metadata: {name: s$I, annotations: {version: "$VERSION"}}
-spec:
-  resourceRef: {apiGroup: v1, kind: Pod}
-  selector:
-    matchExpressions:
-    - {key: .status.phase, operator: In, values: [$FROM]}
-    - {key: .metadata.deletionTimestamp, operator: DoesNotExist}
-  delay: {durationMilliseconds: $DELAY}
-  steps:
-  - event: {type: Normal, reason: R$I, message: once}
-  - patch:
-      root: metadata
-      template: 'annotations: {m$I: "{{ or (index (or .metadata.annotations dict) "m$I") "" }}x", at$I: "{{ Now }}"}'
-  - apply:
-      template: |
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: "{{ .metadata.uid }}-$I", namespace: default}
-        data: {uid: "{{ .metadata.uid }}"}
-  - patch:
-      subresource: status
-      root: status
-      template: |
-        observedGeneration: {{ add (or .status.observedGeneration 0) 1 }}
-        phase: $TO
-        message: "{{ or .status.message "" }}$I,"
-`
+//go:embed phase.yaml
+var phase string
 
-const deletion = `---
-apiVersion: kwok.x-k8s.io/v1alpha1
-kind: Stage
-metadata: {name: deletion}
-spec:
-  resourceRef: {apiGroup: v1, kind: Pod}
-  selector: {matchExpressions: [{key: .metadata.deletionTimestamp, operator: Exists}]}
-  delay: {durationMilliseconds: 300}
-  steps:
-  - finalizers: {empty: true}
-  - delete: true
-`
+//go:embed deletion.yaml
+var deletion string

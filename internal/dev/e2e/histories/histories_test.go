@@ -41,8 +41,11 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// Errors of discovery go to handlers of apimachinery, which wait until a moment that another bubble has set.
-func init() { runtime.ErrorHandlers = nil }
+// TestMain removes the handlers of apimachinery for errors of discovery, which wait until a moment that another bubble has set.
+func TestMain(m *testing.M) {
+	runtime.ErrorHandlers = nil
+	m.Run()
+}
 
 func reach(t *testing.T, c *memory.Cluster, dice *histories.Dice) (transport.Transport, time.Duration) {
 	config := apiserver.Start(t, c, apiserver.Options{Bare: true})
