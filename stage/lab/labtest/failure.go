@@ -101,10 +101,10 @@ func (l *Lab) decideFailure(i int, f Failure, e watch.Event) error {
 }
 
 // forget drops what was decided about an object that is gone. The number of objects in its slot is
-// still needed if another object can have the same name.
+// still needed if another object can have the same name, as Pods of a StatefulSet have.
 func (l *Lab) forget(obj *unstructured.Unstructured, failure int) {
 	delete(l.decided, failureKey(obj, failure))
-	if obj.GetGenerateName() != "" {
+	if owner := metav1.GetControllerOf(obj); obj.GetGenerateName() != "" && (owner == nil || owner.Kind != "StatefulSet") {
 		delete(l.occupants, objectSlot{failure, referenceOf(obj)})
 	}
 }
