@@ -56,7 +56,7 @@ func (v *Review) Context() context.Context {
 }
 
 // Weigh tells the cluster how many bytes New has, about. The cluster keeps fewer events of earlier
-// versions if they take more than 128 MiB, see [Options.History]; it counts only what is weighed. A
+// versions if they take more than 64 MiB, see [Options.History]; it counts only what is weighed. A
 // server weighs all objects that its clients write. New must not become larger afterwards.
 func (v *Review) Weigh(bytes int) { v.bytes = bytes }
 

@@ -29,7 +29,7 @@ type event struct {
 }
 
 // maxHistory is the limit of the known bytes of all events of a cluster.
-const maxHistory = 128 << 20
+const maxHistory = 64 << 20
 
 // log has the last events of a table: at least keep events, and more for slow watchers. Writers
 // append and never wait for watchers.
