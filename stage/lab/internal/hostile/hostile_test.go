@@ -2,7 +2,6 @@ package hostile_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 	"github.com/stagecraft-go/stagecraft/internal/dev/race"
 )
 
@@ -44,17 +44,15 @@ const (
 	mostHistory = 150 << 20
 )
 
-var every = flag.Int("every", 8, "play only every n-th attack, from a random one on; .ci/run plays all, which takes 80 seconds")
-
-// chosen are the attacks that the flag chooses, or the one that the environment names.
+// chosen are a tenth of the attacks, or all where tests do all that they can, or the one that the environment names.
 func chosen(all []attack) (some []attack) {
 	if name := os.Getenv("HOSTILE"); name != "" {
 		return slices.DeleteFunc(all, func(a attack) bool { return a.name != name })
 	}
-	for i := rand.IntN(*every); i < len(all); i += *every {
-		some = append(some, all[i])
+	if !effort.All {
+		rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	}
-	return some
+	return effort.Some(all)
 }
 
 // TestTheCorpusIsLarge checks the number of attacks, and that no two have the same name.
