@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -29,6 +31,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/kube/stages"
 	"github.com/stagecraft-go/stagecraft/stage/player"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
+	"github.com/stagecraft-go/stagecraft/staged/control"
 	stagedplayer "github.com/stagecraft-go/stagecraft/staged/player"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -155,6 +158,66 @@ func TestLeastRoles(t *testing.T) {
 		require.Empty(t, s.forbidden)
 		require.Subset(t, []string{"patch control.kubestellar.io/bindingpolicies", "patch events.k8s.io/events"}, s.unused())
 	})
+	t.Run("staged with a space", func(t *testing.T) {
+		defineKubeStellar(t, admin)
+		define(t, admin, definitionOf("StatusCollector", "statuscollectors", "Cluster"))
+		define(t, admin, strings.ReplaceAll(strings.ReplaceAll(definitionOf("ManifestWork", "manifestworks", "Namespaced"), control.Group, "work.open-cluster-management.io"), control.Version, "v1"))
+		create(t, admin, "{apiVersion: v1, kind: Namespace, metadata: {name: "+stagedplayer.SnapshotNamespace+"}}")
+		s := newServiceAccount(t, "space", "staged/player/role.yaml", "staged/player/role-space.yaml")
+		playRevisions(t, s.cluster(t), newKubeStellar(t, admin, "spacious"))
+		require.Empty(t, s.forbidden)
+		require.Subset(t, []string{
+			"patch control.kubestellar.io/bindingpolicies", "patch events.k8s.io/events", "delete control.kubestellar.io/bindingpolicies", "update control.kubestellar.io/bindingpolicies",
+			"get /secrets", "list /secrets", "create /secrets", "delete /secrets", // only for workloads with a Secret
+		}, s.unused())
+	})
+}
+
+// replicas changes the Deployment of a policy.
+func (g *kubeStellar) replicas(policy string, n int) {
+	old := g.workload[policy]
+	changed, err := g.hub.Patch(g.t.Context(), old.GroupVersionKind(), types.NamespacedName{Namespace: policy, Name: old.GetName()}, types.MergePatchType,
+		fmt.Appendf(nil, `{"spec": {"replicas": %d}}`, n), metav1.PatchOptions{})
+	require.NoError(g.t, err)
+	g.workload[policy] = changed
+}
+
+var revisionKind = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}
+
+// playRevisions has a player cut three revisions of a Deployment and store their snapshots. A second player reads them.
+func playRevisions(t *testing.T, hub *kube.Cluster, g *kubeStellar) {
+	start := func() func() {
+		return background(t, func(ctx context.Context) error {
+			return stagedplayer.Play(ctx, hub, stagedplayer.Options{
+				Clusters: func() map[string]map[string]string { return g.clusters }, Events: hub, Space: hub, Snapshots: stagedplayer.NewStore(hub),
+				Workload: []stagedplayer.WorkloadKind{{GroupVersionKind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}}},
+			})
+		})
+	}
+	wanted := func(before string) (now string) {
+		eventually(t, "another revision is wanted", func() bool {
+			g.step()
+			now = g.rollout("spacious").Wanted
+			return now != "" && now != before
+		})
+		return now
+	}
+	g.patch("spacious", `{"spec": {"updates": "Staged", "deletionPolicy": "Orphan"}}`)
+	stop := start()
+	first := wanted("")
+	create(t, g.hub, "{apiVersion: apps/v1, kind: ControllerRevision, metadata: {name: spacious-old-0, namespace: "+stagedplayer.SnapshotNamespace+", labels: {"+v1alpha1.Group+"/policy: spacious}}, revision: 1, data: {}}")
+	g.replicas("spacious", 3)
+	second := wanted(first)
+	stop()
+	stop = start()
+	g.replicas("spacious", 4)
+	wanted(second)
+	eventually(t, "the snapshot that nobody names is gone", func() bool {
+		g.step()
+		_, err := g.hub.Get(t.Context(), revisionKind, types.NamespacedName{Namespace: stagedplayer.SnapshotNamespace, Name: "spacious-old-0"})
+		return apierrors.IsNotFound(err)
+	})
+	stop()
 }
 
 // playEverything has a Pod and a claim go through their lives.
