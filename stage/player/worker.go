@@ -31,7 +31,8 @@ type objectState struct {
 	obj             *unstructured.Unstructured // the newest state known
 	observedVersion uint64                     // resourceVersion of the state that the engine saw last; 0 if it has none
 	inFlight        *inFlight                  // the transition whose effects are being sent; nil without one
-	excluded        bool                       // the filter excludes the object, which is not played
+	isPlayed        bool                       // the filter includes the object, and its kind has been listed since
+	since           int64                      // the number of Refilters when the filter began to include the object; 0 if it is played or excluded
 	unwatched       bool                       // no longer watched: the object is forgotten when its transition ends
 	pause           backoff
 	conflicted      bool // the last failure was a conflict
@@ -170,7 +171,9 @@ func (w *worker) consider(o *objectState) {
 		w.exclude(o)
 		return
 	}
-	o.excluded = false
+	if !o.isPlayed && !w.takeUp(o) {
+		return
+	}
 	if o.inFlight == nil {
 		w.observe(o)
 	}
@@ -181,10 +184,26 @@ func (w *worker) included(obj *unstructured.Unstructured) bool {
 	return filter == nil || filter(obj)
 }
 
+// takeUp begins to play an object. Until its kind has been listed since the last Refilter it returns
+// false: another player may have played the object, and others of its Node, until then.
+func (w *worker) takeUp(o *objectState) bool {
+	if refilters := w.player.refilters.Load(); o.since == 0 && refilters > 0 {
+		o.since = refilters
+	}
+	if o.since > 0 {
+		if of := w.player.watcherOf(o.key.GroupVersionKind()); of != nil && !of.isFresh(o.since) {
+			return false
+		}
+	}
+	o.isPlayed, o.since = true, 0
+	return true
+}
+
 // exclude stops playing an object until the filter includes it again.
 func (w *worker) exclude(o *objectState) {
-	if !o.excluded {
-		o.excluded = true
+	o.since = 0
+	if o.isPlayed {
+		o.isPlayed = false
 		w.abandon(o)
 		w.engine.Forget(o.key, time.Now())
 		w.forgetIfUnwatched(o)
