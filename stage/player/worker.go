@@ -2,12 +2,12 @@ package player
 
 import (
 	"context"
-	"strconv"
 	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/stagecraft-go/stagecraft/internal/listwatch"
 	"github.com/stagecraft-go/stagecraft/internal/random"
 	"github.com/stagecraft-go/stagecraft/internal/timequeue"
 	"github.com/stagecraft-go/stagecraft/stage"
@@ -223,13 +223,8 @@ func (o *objectState) isSucceeded(obj *unstructured.Unstructured) bool {
 	return o.obj.GetUID() != obj.GetUID() && version(obj) < version(o.obj)
 }
 
-// version returns the resourceVersion as a number, or 0 if it is not a number. Kubernetes defines
-// the order of resourceVersions since 1.35; earlier versions had the same order in practice.
-func version(obj *unstructured.Unstructured) uint64 { return parseVersion(obj.GetResourceVersion()) }
-
-func parseVersion(version string) uint64 {
-	n, _ := strconv.ParseUint(version, 10, 64)
-	return n
+func version(obj *unstructured.Unstructured) uint64 {
+	return listwatch.Version(obj.GetResourceVersion())
 }
 
 func (w *worker) observe(o *objectState) {
@@ -332,7 +327,7 @@ func (w *worker) finish(o *objectState) {
 	p := o.inFlight
 	o.inFlight = nil
 	if p.obj == nil || p.released { // the watch will say that the object is gone, or that finalizers keep it
-		p.obj, o.observedVersion = o.obj, max(o.observedVersion, parseVersion(p.last))
+		p.obj, o.observedVersion = o.obj, max(o.observedVersion, listwatch.Version(p.last))
 	}
 	before, after := version(o.obj), version(p.obj)
 	switch {
