@@ -27,7 +27,7 @@ type NetworkOptions struct {
 // does not hand out the addresses that they already have.
 //
 // A pod gets one address from each podCIDR of its node, and keeps it until Forget, or until another pod
-// is observed with the address: another simulator may have given it, too. No two pods or
+// is observed with the address: another simulator can have given the same address. No two pods or
 // nodes have the same address. A pod on the host network has the addresses of its node. All methods
 // take amortized constant time.
 //

@@ -39,8 +39,8 @@ type watcher struct {
 	cancel context.CancelFunc
 	listed chan struct{} // closed after the first list
 	done   chan struct{} // closed at the end
-	relist chan struct{} // has a value while a new list is asked for
-	asked  atomic.Int64  // the number of Refilters that the last list that was asked for must follow
+	relist chan struct{} // has a value while a worker wants a new list
+	asked  atomic.Int64  // the number of Refilters that must come before the next list
 	fresh  atomic.Int64  // the number of Refilters before the begin of the last complete list
 
 	mu      sync.Mutex
