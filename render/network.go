@@ -40,7 +40,7 @@ type Network struct {
 	nodes map[string]knownNode
 	pods  map[string][]string
 	given map[netip.Addr]string // by address: the pod that got it, and was not observed with it so far
-	held  map[netip.Addr]int // the number of users of an address
+	held  map[netip.Addr]int    // the number of users of an address
 	pools map[netip.Prefix]*pool
 	bits  []int // lengths of the prefixes of pools, each once
 }
