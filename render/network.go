@@ -26,7 +26,8 @@ type NetworkOptions struct {
 // Network is an Env that hands out addresses to pods. Call Observe with Nodes and Pods; the Network
 // does not hand out the addresses that they already have.
 //
-// A pod gets one address from each podCIDR of its node, and keeps it until Forget. No two pods or
+// A pod gets one address from each podCIDR of its node, and keeps it until Forget, or until another pod
+// is observed with the address: another simulator can have given the same address. No two pods or
 // nodes have the same address. A pod on the host network has the addresses of its node. All methods
 // take amortized constant time.
 //
@@ -38,7 +39,8 @@ type Network struct {
 	mu    sync.Mutex
 	nodes map[string]knownNode
 	pods  map[string][]string
-	held  map[netip.Addr]int // the number of users of an address
+	given map[netip.Addr]string // by address: the pod that got it, and was not observed with it so far
+	held  map[netip.Addr]int    // the number of users of an address
 	pools map[netip.Prefix]*pool
 	bits  []int // lengths of the prefixes of pools, each once
 }
@@ -56,6 +58,7 @@ func NewNetwork(o NetworkOptions) *Network {
 		cidrs: masked(o.CIDRs),
 		nodes: map[string]knownNode{},
 		pods:  map[string][]string{},
+		given: map[netip.Addr]string{},
 		held:  map[netip.Addr]int{},
 		pools: map[netip.Prefix]*pool{},
 	}
@@ -95,6 +98,9 @@ func (n *Network) PodIPs(p Pod) ([]string, error) {
 			return nil, fmt.Errorf("pod %s/%s: %w", p.Namespace, p.Name, err)
 		}
 		n.pods[p.key()] = list
+		for _, ip := range list {
+			n.given[address(ip)] = p.key()
+		}
 	}
 	return list, nil
 }
@@ -124,9 +130,19 @@ func (n *Network) Forget(obj map[string]any) {
 		n.release(n.nodes[p.Name].IPs)
 		delete(n.nodes, p.Name)
 	case "Pod":
-		n.release(n.pods[p.key()])
-		delete(n.pods, p.key())
+		n.drop(p.key())
 	}
+}
+
+// drop releases the addresses of a pod.
+func (n *Network) drop(pod string) {
+	n.release(n.pods[pod])
+	for _, ip := range n.pods[pod] {
+		if addr := address(ip); n.given[addr] == pod {
+			delete(n.given, addr)
+		}
+	}
+	delete(n.pods, pod)
 }
 
 func (n *Network) observeNode(obj map[string]any) {
@@ -140,13 +156,31 @@ func (n *Network) observeNode(obj map[string]any) {
 
 func (n *Network) observePod(obj map[string]any) {
 	p := podOf(obj)
-	seen := podIPs(obj)
-	if p.HostNetwork || len(seen) == 0 || slices.Equal(seen, n.pods[p.key()]) {
+	seen, key := podIPs(obj), p.key()
+	if p.HostNetwork || len(seen) == 0 {
 		return
 	}
-	n.hold(seen)
-	n.release(n.pods[p.key()])
-	n.pods[p.key()] = seen
+	if !slices.Equal(seen, n.pods[key]) {
+		n.hold(seen)
+		n.drop(key)
+		n.pods[key] = seen
+	}
+	n.settle(seen, key)
+}
+
+// settle takes addresses that a pod is observed with from other pods that were given them. Those get
+// others.
+func (n *Network) settle(seen []string, key string) {
+	if len(n.given) == 0 {
+		return
+	}
+	for _, ip := range seen {
+		addr := address(ip)
+		if other := n.given[addr]; other != "" && other != key {
+			n.drop(other)
+		}
+		delete(n.given, addr)
+	}
 }
 
 func (n *Network) allocate(node string) ([]string, error) {

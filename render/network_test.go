@@ -201,3 +201,23 @@ func TestTemplatesDoNotChangeTheLists(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "[10.0.0.9 fd01::1][fd01::1 10.0.0.9] [10.1.0.1 fd00::1][fd00::1 10.1.0.1]", got)
 }
+
+// TestAnObservedAddressIsNotGivenAgain: a pod that was given an address, and was not written with it, gets
+// another one if a different pod is observed with the address. Another simulator may have given it.
+func TestAnObservedAddressIsNotGivenAgain(t *testing.T) {
+	n := render.NewNetwork(render.NetworkOptions{})
+	a, b := render.Pod{UID: "a"}, render.Pod{UID: "b"}
+	given, err := n.PodIPs(a)
+	require.NoError(t, err)
+	n.Observe(withIPs("b", given...))
+	other, err := n.PodIPs(a)
+	require.NoError(t, err)
+	require.NotEqual(t, given, other)
+	n.Observe(withIPs("a", other...))
+	n.Observe(withIPs("c", other...)) // both were written: each keeps its address
+	for pod, want := range map[render.Pod][]string{a: other, b: given} {
+		got, err := n.PodIPs(pod)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+}

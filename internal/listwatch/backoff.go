@@ -51,17 +51,21 @@ func (b *backoff) jitter(d time.Duration) time.Duration {
 	return d - d/10 + time.Duration(b.random.Int64N(int64(d/5)+1))
 }
 
-// sleep waits for d, at most until ctx is done. It makes no timer for 0: under the race detector,
+// sleep waits for d, at most until ctx is done or wake has a value, which it reports. It makes no timer for 0: under the race detector,
 // timers of several goroutines that are due at once can crash tests in virtual time
 // (golang/go#78156).
-func sleep(ctx context.Context, d time.Duration) {
+func sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) (woken bool) {
 	if d <= 0 {
-		return
+		return false
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return false
 	case <-ctx.Done():
+		return false
+	case <-wake:
+		return true
 	}
 }

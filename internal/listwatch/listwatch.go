@@ -42,6 +42,8 @@ type Options struct {
 	// Poll is the time between two lists if the kind cannot be watched. 0: a forbidden watch is a
 	// failure like others, and tried again.
 	Poll time.Duration
+	// Relist makes Run list again: it ends a watch or a backoff. Nil: never.
+	Relist <-chan struct{}
 	// Seed of the jitter.
 	Seed uint64
 }
@@ -76,6 +78,9 @@ var (
 	errStale    = errors.New("the list is older than what was seen before")
 )
 
+// errRelist ends a watch because of Options.Relist.
+var errRelist = errors.New("the user wants a new list")
+
 // Run lists and watches a source until ctx is done. It calls handle for each event, but not after
 // ctx is done.
 func Run(ctx context.Context, s Source, o Options, handle func(Event)) {
@@ -86,7 +91,9 @@ func Run(ctx context.Context, s Source, o Options, handle func(Event)) {
 		}
 	}
 	for ctx.Err() == nil {
-		sleep(ctx, r.listAndWatch(ctx))
+		if sleep(ctx, r.listAndWatch(ctx), o.Relist) {
+			r.version = ""
+		}
 	}
 }
 
@@ -200,6 +207,9 @@ func (r *reflector) watch(ctx context.Context) time.Duration {
 	switch {
 	case ctx.Err() != nil:
 		return 0
+	case errors.Is(err, errRelist):
+		r.version = ""
+		return 0
 	case err != nil && r.options.Poll > 0 && unwatchable(err):
 		r.source.Watcher = nil
 		return r.backoff.jitter(r.options.Poll)
@@ -256,6 +266,8 @@ func (r *reflector) watchOnce(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-r.options.Relist:
+			return errRelist
 		case e, open := <-changes.ResultChan():
 			if !open {
 				return nil

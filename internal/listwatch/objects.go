@@ -111,11 +111,20 @@ func isOlder(obj, known *unstructured.Unstructured) bool {
 	return obj != nil && known != nil && isBefore(obj.GetResourceVersion(), known.GetResourceVersion())
 }
 
-// isBefore compares versions, which have an order if they are numbers.
+// isBefore compares versions. One that is no number is neither before nor after another.
 func isBefore(version, other string) bool {
-	v, err := strconv.ParseUint(version, 10, 64)
-	w, otherErr := strconv.ParseUint(other, 10, 64)
-	return err == nil && otherErr == nil && v < w
+	v, w := Version(version), Version(other)
+	return v > 0 && v < w
+}
+
+// Version returns a resourceVersion as a number, or 0 if it is not a positive number. Kubernetes defines the
+// order of resourceVersions since 1.35; earlier versions had the same order in practice.
+func Version(resourceVersion string) uint64 {
+	n, err := strconv.ParseUint(resourceVersion, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 func byName(a, b types.NamespacedName) int {

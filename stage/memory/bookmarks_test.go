@@ -25,6 +25,7 @@ func TestBookmarksComeEachMinute(t *testing.T) {
 		require.NoError(t, err)
 		defer w.Stop()
 		begin := time.Now()
+		require.Contains(t, (<-w.ResultChan()).Object.(*unstructured.Unstructured).GetAnnotations(), metav1.InitialEventsAnnotationKey)
 		made, err := c.Create(t.Context(), newConfigMap(nil), metav1.CreateOptions{})
 		require.NoError(t, err)
 		require.Equal(t, watch.Added, (<-quiet.ResultChan()).Type)

@@ -3,6 +3,8 @@ package memory
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,7 +24,7 @@ type listing struct {
 	notOlderThan uint64
 	exactly      uint64 // the version of the list; 0: the present one
 	limit        int64
-	token        string
+	from         *place // the next page of an earlier list; nil: a new list
 }
 
 // newListing reads the options of a list as kube-apiserver does: ValidateListOptions of
@@ -31,9 +33,9 @@ func newListing(k *kind, namespace string, o metav1.ListOptions) (l listing, err
 	if l.selection, err = newSelection(k, namespace, o); err != nil {
 		return l, err
 	}
-	l.limit, l.token = o.Limit, o.Continue
-	if l.token != "" && !anyVersion(o.ResourceVersion) {
-		return l, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
+	l.limit = o.Limit
+	if o.Continue != "" {
+		return l, l.goOn(o)
 	}
 	version, err := parseVersion(o.ResourceVersion)
 	if err != nil {
@@ -49,6 +51,17 @@ func newListing(k *kind, namespace string, o metav1.ListOptions) (l listing, err
 	}
 	l.notOlderThan = version
 	return l, nil
+}
+
+// goOn reads the options of a further page.
+func (l *listing) goOn(o metav1.ListOptions) (err error) {
+	if l.from, err = parseToken(o.Continue); err == nil && !anyVersion(o.ResourceVersion) {
+		err = apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
+	}
+	if o.ResourceVersion == "0" {
+		l.limit = 0
+	}
+	return err
 }
 
 // parseVersion reads a resourceVersion.
@@ -92,7 +105,7 @@ func (c *Cluster) page(ctx context.Context, gvk schema.GroupVersionKind, namespa
 		return nil, page{}, err
 	}
 	c.mu.Lock()
-	if l.token != "" {
+	if l.from != nil {
 		defer c.mu.Unlock()
 		p, err := c.pages.next(l, k.table)
 		return k, p, err
@@ -182,7 +195,7 @@ func (p *pages) split(all page, limit int64) page {
 	return all.part(p.count, 0, int(limit))
 }
 
-// part returns the page that begins at an offset. Continue tokens have the form list:offset.
+// part returns the page that begins at an offset.
 func (p page) part(number uint64, from, limit int) page {
 	to := len(p.objects)
 	if limit > 0 && limit < to-from {
@@ -190,27 +203,71 @@ func (p page) part(number uint64, from, limit int) page {
 	}
 	part := page{version: p.version, objects: p.objects[from:to], left: len(p.objects) - to}
 	if part.left > 0 {
-		part.token = fmt.Sprintf("%d:%d", number, to)
+		part.token = place{list: number, offset: to}.token(p.version)
 	}
 	return part
 }
 
-// next returns the page that a continue token names. A token is for the list that it was made for.
+// next returns the page at a place. A place is for the list that it was made for.
 func (p *pages) next(l listing, of *table) (page, error) {
-	list, offset, _ := strings.Cut(l.token, ":")
-	number, err := strconv.ParseUint(list, 10, 64)
-	from, err2 := strconv.Atoi(offset)
-	if err != nil || err2 != nil || from < 0 || number > p.count {
-		return page{}, errToken
+	if l.from.list > p.count {
+		return page{}, errToken("")
 	}
-	all := p.lists[number%uint64(len(p.lists))]
+	all := p.lists[l.from.list%uint64(len(p.lists))]
 	switch {
-	case number+uint64(len(p.lists)) <= p.count:
+	case l.from.list+uint64(len(p.lists)) <= p.count:
 		return page{}, apierrors.NewResourceExpired("The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.")
-	case all.of != of || all.namespace != l.namespace || from > len(all.objects):
-		return page{}, errToken
+	case all.of != of || all.namespace != l.namespace || l.from.offset > len(all.objects):
+		return page{}, errToken("")
 	}
-	return all.part(number, from, int(l.limit)), nil
+	return all.part(l.from.list, l.from.offset, int(l.limit)), nil
 }
 
-var errToken = apierrors.NewBadRequest("invalid continue token: continue key is not valid")
+// A place is where a page begins: an offset in one of the lists that are kept.
+type place struct {
+	list   uint64
+	offset int
+}
+
+// A token is a continue token, with the fields of kube-apiserver's.
+type token struct {
+	Form    string `json:"v"`
+	Version uint64 `json:"rv"`
+	Start   string `json:"start"`
+}
+
+const tokenForm = "meta.k8s.io/v1"
+
+func (p place) token(version uint64) string {
+	data, _ := json.Marshal(token{tokenForm, version, fmt.Sprintf("%d:%d", p.list, p.offset)})
+	return base64.RawURLEncoding.EncodeToString(data)
+}
+
+// parseToken reads a continue token. Its errors are those of DecodeContinue in k8s.io/apiserver/pkg/storage.
+func parseToken(text string) (*place, error) {
+	data, err := base64.RawURLEncoding.DecodeString(text)
+	var given token
+	if err == nil {
+		err = json.Unmarshal(data, &given)
+	}
+	switch {
+	case err != nil:
+		return nil, errToken(": " + err.Error())
+	case given.Form != tokenForm:
+		return nil, errToken(": server does not recognize this encoded version " + given.Form)
+	}
+	var p place
+	list, offset, _ := strings.Cut(given.Start, ":")
+	p.list, err = strconv.ParseUint(list, 10, 64)
+	if err == nil {
+		p.offset, err = strconv.Atoi(offset)
+	}
+	if err != nil || p.offset < 0 {
+		return nil, errToken("")
+	}
+	return &p, nil
+}
+
+func errToken(why string) error {
+	return apierrors.NewBadRequest("invalid continue token: continue key is not valid" + why)
+}

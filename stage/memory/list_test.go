@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"strconv"
 	"strings"
@@ -54,8 +55,11 @@ func TestVersionsOfLists(t *testing.T) {
 		"no number":          {o: metav1.ListOptions{ResourceVersion: "x", ResourceVersionMatch: exact}, code: 400, message: `invalid resource version: resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax`},
 		"of the future":      {o: metav1.ListOptions{ResourceVersion: "99"}, code: 504, message: "Timeout: Too large resource version: 99, current: " + now},
 		"exactly the future": {o: metav1.ListOptions{ResourceVersion: "99", ResourceVersionMatch: exact}, code: 504, message: "Timeout: Too large resource version: 99, current: " + now},
-		"a forged page":      {o: metav1.ListOptions{Continue: "77:1"}, code: 400, message: "invalid continue token: continue key is not valid"},
-		"a page of another":  {o: metav1.ListOptions{Continue: "x", ResourceVersion: "7"}, code: 400, message: "specifying resource version is not allowed when using continue"},
+		"a forged page":      {o: metav1.ListOptions{Continue: forged("meta.k8s.io/v1", "77:1")}, code: 400, message: "invalid continue token: continue key is not valid"},
+		"a negative page":    {o: metav1.ListOptions{Continue: forged("meta.k8s.io/v1", "1:-1")}, code: 400, message: "invalid continue token: continue key is not valid"},
+		"a form of others":   {o: metav1.ListOptions{Continue: forged("v2", "1:1")}, code: 400, message: "invalid continue token: continue key is not valid: server does not recognize this encoded version v2"},
+		"no token":           {o: metav1.ListOptions{Continue: "x"}, code: 400, message: "invalid continue token: continue key is not valid: illegal base64 data at input byte 0"},
+		"a page of another":  {o: metav1.ListOptions{Continue: forged("meta.k8s.io/v1", "1:1"), ResourceVersion: "7"}, code: 400, message: "specifying resource version is not allowed when using continue"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			list, err := c.List(t.Context(), configMap, "", want.o)
@@ -178,4 +182,9 @@ func TestLargeSelectors(t *testing.T) {
 	_, err = c.List(t.Context(), configMap, "", o)
 	require.True(t, apierrors.IsRequestEntityTooLargeError(err))
 	require.ErrorContains(t, err, "the selectors have 90001 terms and values, for 3000 objects: the limit is 200000000 comparisons")
+}
+
+// forged returns a continue token.
+func forged(form, start string) string {
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"v": %q, "rv": 1, "start": %q}`, form, start))
 }

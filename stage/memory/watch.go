@@ -124,6 +124,7 @@ type watcher struct {
 	wake      chan struct{}
 	initial   []watch.Event
 	next      uint64 // number of the next event to read; needs mu
+	after     uint64 // events up to this version are not reported
 	unbounded bool   // all unread events are kept, without a limit
 	bookmarks bool   // a bookmark comes each minute
 }
@@ -133,8 +134,9 @@ type watcher struct {
 // as ADDED. An object that begins to match the selectors is ADDED; an object that no longer matches
 // is DELETED.
 //
-// With o.SendInitialEvents a BOOKMARK with the annotation k8s.io/initial-events-end follows the
-// present objects. The watch ends with an ERROR event, Expired (410), if the events since the
+// If o.AllowWatchBookmarks is set, a BOOKMARK with the annotation k8s.io/initial-events-end follows the
+// present objects. A watch from a version that the cluster does not have yet waits for later versions;
+// with o.SendInitialEvents it ends with an ERROR event, Timeout (504). The watch ends with an ERROR event, Expired (410), if the events since the
 // version are no longer kept, or if the reader is more than a million events behind. Stop, the end
 // of ctx and o.TimeoutSeconds also end the watch. With o.AllowWatchBookmarks a BOOKMARK comes each
 // minute of the machine's clock. Writers never wait for a watch.
@@ -170,11 +172,8 @@ func (w *watcher) start(ctx context.Context, gvk schema.GroupVersionKind, namesp
 		return err
 	}
 	c.mu.Lock()
-	present, mark, err := w.join(version, o)
+	present, mark := w.join(version, o)
 	c.mu.Unlock()
-	if err != nil {
-		return err
-	}
 	if present, err = w.selection.of(ctx, present); err != nil {
 		w.leaveLog()
 		return err
@@ -190,19 +189,21 @@ func (w *watcher) start(ctx context.Context, gvk schema.GroupVersionKind, namesp
 
 // join finds the first event to report. It returns the existing objects if the watch begins with
 // them, and the bookmark after them if the client wants it.
-func (w *watcher) join(version uint64, o metav1.ListOptions) (existing []*unstructured.Unstructured, mark *unstructured.Unstructured, err error) {
+func (w *watcher) join(version uint64, o metav1.ListOptions) (existing []*unstructured.Unstructured, mark *unstructured.Unstructured) {
 	l := &w.kind.table.log
 	present := version == 0
 	if o.SendInitialEvents != nil {
 		present = *o.SendInitialEvents
 	}
 	switch {
+	case version > w.handle.version && present:
+		w.initial = []watch.Event{{Type: watch.Error, Object: new(tooLarge(version, w.handle.version).Status())}}
 	case version > w.handle.version:
-		return nil, nil, tooLarge(version, w.handle.version)
+		w.next, w.after = l.head(), version
 	case present:
 		w.next = l.head()
 		existing = w.selection.all(w.kind.table)
-		if o.SendInitialEvents != nil {
+		if o.AllowWatchBookmarks && (o.SendInitialEvents != nil || anyVersion(o.ResourceVersion)) {
 			mark = w.bookmark()
 			mark.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
 		}
@@ -214,7 +215,7 @@ func (w *watcher) join(version uint64, o metav1.ListOptions) (existing []*unstru
 		w.next = l.after(version)
 	}
 	l.watchers = append(l.watchers, w)
-	return existing, mark, nil
+	return existing, mark
 }
 
 // bookmark returns an object that has only the present version.
@@ -238,7 +239,7 @@ func (w *watcher) progress() []watch.Event {
 // bookmarkPeriod is the same as kube-apiserver's.
 const bookmarkPeriod = time.Minute
 
-func tooLarge(version, current uint64) error {
+func tooLarge(version, current uint64) *apierrors.StatusError {
 	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", version, current), 1)
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
 	return err
@@ -316,7 +317,7 @@ func (w *watcher) read(batch []watch.Event) ([]watch.Event, bool) {
 		return nil, false
 	}
 	for w.next < l.head() && len(batch) < 256 {
-		if e, ok := w.selection.event(l.events[w.next-l.first]); ok {
+		if e, ok := w.event(l.events[w.next-l.first]); ok {
 			batch = append(batch, e)
 		}
 		w.next++
@@ -332,12 +333,20 @@ func (w *watcher) readSlowly(batch []watch.Event) ([]watch.Event, bool) {
 			return batch, ok
 		}
 		for _, e := range events {
-			if e, ok := w.selection.event(e); ok {
+			if e, ok := w.event(e); ok {
 				batch = append(batch, e)
 			}
 		}
 	}
 	return batch, true
+}
+
+// event returns what the watch reports of an event.
+func (w *watcher) event(e event) (watch.Event, bool) {
+	if e.version <= w.after {
+		return watch.Event{}, false
+	}
+	return w.selection.event(e)
 }
 
 // copyNext returns the next events, at most 256. It returns false if events were lost.

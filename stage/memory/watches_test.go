@@ -3,11 +3,11 @@ package memory_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
@@ -73,9 +73,31 @@ func TestAWatchFromAVersionThatIsGoneIsExpired(t *testing.T) {
 	require.Equal(t, []string{"ERROR Expired"}, story(w, 1))
 	_, open := <-w.ResultChan()
 	require.False(t, open)
+}
 
-	_, err = c.Watch(t.Context(), pods, "", metav1.ListOptions{ResourceVersion: "1000"})
-	require.True(t, apierrors.IsTimeout(err))
+// TestAWatchFromALaterVersion: it waits for that version, and then reports changes. With initial events
+// it is told that there is no such version.
+func TestAWatchFromALaterVersion(t *testing.T) {
+	c := memory.New(memory.Options{})
+	create(t, c, object(pods, "a"))
+	stored, err := c.Get(t.Context(), pods, at("a"))
+	require.NoError(t, err)
+	version, err := strconv.Atoi(stored.GetResourceVersion())
+	require.NoError(t, err)
+	later := fmt.Sprint(version + 2)
+	w, err := c.Watch(t.Context(), pods, "", metav1.ListOptions{ResourceVersion: later})
+	require.NoError(t, err)
+	defer w.Stop()
+	for i := range 3 {
+		merge(t, c, pods, "a", fmt.Sprintf(`{"metadata": {"labels": {"x": "%d"}}}`, i))
+	}
+	require.Equal(t, map[string]string{"x": "2"}, (<-w.ResultChan()).Object.(*unstructured.Unstructured).GetLabels())
+
+	w, err = c.Watch(t.Context(), pods, "", metav1.ListOptions{ResourceVersion: "1000", SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan})
+	require.NoError(t, err)
+	require.Equal(t, []string{"ERROR Timeout"}, story(w, 1))
+	_, open := <-w.ResultChan()
+	require.False(t, open)
 }
 
 func TestWatchesEndWithContextStopAndTimeout(t *testing.T) {

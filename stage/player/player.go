@@ -179,12 +179,24 @@ func (p *Player) setWatcher(kind schema.GroupVersionKind, w *watcher) {
 	}
 }
 
+// watcherOf returns the watcher of a kind; nil without one. Any goroutine may call it.
+func (p *Player) watcherOf(kind schema.GroupVersionKind) *watcher {
+	p.watching.Lock()
+	defer p.watching.Unlock()
+	return p.watchers[kind]
+}
+
 // Refilter calls Options.Filter again for every known object. If an object is no longer played, its
 // pending transition is cancelled, and a transition in flight sends nothing more. If an object is
-// now played, the Player observes it like a new object. Refilter returns at once, and any goroutine
-// may call it at any time.
+// now played, the Player lists its kind, and then observes it like a new object: another player may
+// have played it, and its last writes must be known. Objects that are played already do not wait for
+// the list. Refilter returns at once, and any goroutine may call it at any time.
 func (p *Player) Refilter() {
 	p.refilters.Add(1)
+	p.filterAgain()
+}
+
+func (p *Player) filterAgain() {
 	for _, w := range p.workers {
 		w.inbox.askRefilter()
 	}

@@ -68,7 +68,7 @@ func (w *worker) use(ctx context.Context, s *stage.Set) {
 // refilter calls the filter again for every object.
 func (w *worker) refilter(ctx context.Context) {
 	w.each(ctx, func(o *objectState) {
-		if w.included(o.obj) == o.excluded {
+		if w.included(o.obj) != o.isPlayed {
 			w.consider(o)
 		}
 	})

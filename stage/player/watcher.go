@@ -3,6 +3,7 @@ package player
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,6 +39,9 @@ type watcher struct {
 	cancel context.CancelFunc
 	listed chan struct{} // closed after the first list
 	done   chan struct{} // closed at the end
+	relist chan struct{} // has a value while a worker wants a new list
+	asked  atomic.Int64  // the number of Refilters that must come before the next list
+	fresh  atomic.Int64  // the number of Refilters before the begin of the last complete list
 
 	mu      sync.Mutex
 	set     *stage.Set // its Env observes the objects
@@ -45,11 +49,12 @@ type watcher struct {
 	ready   bool // whether listed is closed
 	missing bool // whether the kind was reported as unknown
 	state   KindState
+	listing int64 // the number of Refilters before the begin of the present list
 }
 
 // watch starts a watcher of a kind. It begins once after is closed.
 func (p *Player) watch(ctx context.Context, kind schema.GroupVersionKind, s *stage.Set, after <-chan struct{}) *watcher {
-	w := &watcher{player: p, kind: kind, listed: make(chan struct{}), done: make(chan struct{}), set: s}
+	w := &watcher{player: p, kind: kind, listed: make(chan struct{}), done: make(chan struct{}), relist: make(chan struct{}, 1), set: s}
 	ctx, w.cancel = context.WithCancel(ctx)
 	go func() {
 		defer close(w.done)
@@ -72,7 +77,7 @@ func (w *watcher) source() listwatch.Source {
 
 func (w *watcher) options() listwatch.Options {
 	o := w.player.options
-	return listwatch.Options{Retry: o.RetryAfter, Longest: o.MaxRetryAfter, Timeout: o.Timeout, Seed: o.Seed}
+	return listwatch.Options{Retry: o.RetryAfter, Longest: o.MaxRetryAfter, Timeout: o.Timeout, Relist: w.relist, Seed: o.Seed}
 }
 
 // hear handles events of the watch. The Env observes all of them first, so that no worker renders
@@ -81,6 +86,9 @@ func (w *watcher) hear(e listwatch.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.state.note(e)
+	if e.Type == listwatch.ListStarted {
+		w.listing = w.player.refilters.Load()
+	}
 	news := w.objects.Add(e)
 	if e.Type == listwatch.ListFailed && apierrors.IsNotFound(e.Err) {
 		news = append(w.objects.Clear(), e) // the kind does not exist, and so neither do its objects
@@ -109,9 +117,27 @@ func (w *watcher) pass(e listwatch.Event) {
 			w.ready = true
 			close(w.listed)
 		}
+		if w.fresh.Swap(w.listing) < w.listing {
+			w.player.filterAgain()
+		}
 	case listwatch.ListFailed, listwatch.WatchFailed:
 		w.failed(e.Err)
 	}
+}
+
+// isFresh reports whether a list has begun and ended since a number of Refilters. If not, it asks for
+// one. Any goroutine may call it.
+func (w *watcher) isFresh(since int64) bool {
+	if w.fresh.Load() >= since {
+		return true
+	}
+	if w.asked.Swap(since) < since {
+		select {
+		case w.relist <- struct{}{}:
+		default:
+		}
+	}
+	return false
 }
 
 // failed reports a failure. It reports an unknown kind only once.

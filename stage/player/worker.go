@@ -2,12 +2,12 @@ package player
 
 import (
 	"context"
-	"strconv"
 	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/stagecraft-go/stagecraft/internal/listwatch"
 	"github.com/stagecraft-go/stagecraft/internal/random"
 	"github.com/stagecraft-go/stagecraft/internal/timequeue"
 	"github.com/stagecraft-go/stagecraft/stage"
@@ -31,7 +31,8 @@ type objectState struct {
 	obj             *unstructured.Unstructured // the newest state known
 	observedVersion uint64                     // resourceVersion of the state that the engine saw last; 0 if it has none
 	inFlight        *inFlight                  // the transition whose effects are being sent; nil without one
-	excluded        bool                       // the filter excludes the object, which is not played
+	isPlayed        bool                       // the filter includes the object, and its kind has been listed since
+	since           int64                      // the number of Refilters when the filter began to include the object; 0 if it is played or excluded
 	unwatched       bool                       // no longer watched: the object is forgotten when its transition ends
 	pause           backoff
 	conflicted      bool // the last failure was a conflict
@@ -170,7 +171,9 @@ func (w *worker) consider(o *objectState) {
 		w.exclude(o)
 		return
 	}
-	o.excluded = false
+	if !o.isPlayed && !w.takeUp(o) {
+		return
+	}
 	if o.inFlight == nil {
 		w.observe(o)
 	}
@@ -181,10 +184,26 @@ func (w *worker) included(obj *unstructured.Unstructured) bool {
 	return filter == nil || filter(obj)
 }
 
+// takeUp begins to play an object. Until its kind has been listed since the last Refilter it returns
+// false: another player may have played the object, and others of its Node, until then.
+func (w *worker) takeUp(o *objectState) bool {
+	if refilters := w.player.refilters.Load(); o.since == 0 && refilters > 0 {
+		o.since = refilters
+	}
+	if o.since > 0 {
+		if of := w.player.watcherOf(o.key.GroupVersionKind()); of != nil && !of.isFresh(o.since) {
+			return false
+		}
+	}
+	o.isPlayed, o.since = true, 0
+	return true
+}
+
 // exclude stops playing an object until the filter includes it again.
 func (w *worker) exclude(o *objectState) {
-	if !o.excluded {
-		o.excluded = true
+	o.since = 0
+	if o.isPlayed {
+		o.isPlayed = false
 		w.abandon(o)
 		w.engine.Forget(o.key, time.Now())
 		w.forgetIfUnwatched(o)
@@ -204,13 +223,8 @@ func (o *objectState) isSucceeded(obj *unstructured.Unstructured) bool {
 	return o.obj.GetUID() != obj.GetUID() && version(obj) < version(o.obj)
 }
 
-// version returns the resourceVersion as a number, or 0 if it is not a number. Kubernetes defines
-// the order of resourceVersions since 1.35; earlier versions had the same order in practice.
-func version(obj *unstructured.Unstructured) uint64 { return parseVersion(obj.GetResourceVersion()) }
-
-func parseVersion(version string) uint64 {
-	n, _ := strconv.ParseUint(version, 10, 64)
-	return n
+func version(obj *unstructured.Unstructured) uint64 {
+	return listwatch.Version(obj.GetResourceVersion())
 }
 
 func (w *worker) observe(o *objectState) {
@@ -313,7 +327,7 @@ func (w *worker) finish(o *objectState) {
 	p := o.inFlight
 	o.inFlight = nil
 	if p.obj == nil || p.released { // the watch will say that the object is gone, or that finalizers keep it
-		p.obj, o.observedVersion = o.obj, max(o.observedVersion, parseVersion(p.last))
+		p.obj, o.observedVersion = o.obj, max(o.observedVersion, listwatch.Version(p.last))
 	}
 	before, after := version(o.obj), version(p.obj)
 	switch {

@@ -51,7 +51,9 @@
 //     its first request, as after a restart. A patch that appends then appends twice. Write such a
 //     change into the last patch of the Stage.
 //   - An address that render.Network gives to a Pod is unique among the Pods that the new owner has
-//     seen. If its watch is behind the old owner's last writes, two Pods can get one address.
+//     seen. The player lists Pods before it plays a share that it got. However, a member can wait for an
+//     answer, lose the object meanwhile, and get it back. It then sends the patch again as it was, and
+//     another member can have given its address to another Pod.
 //
 // Two processes must not have the same identity: the second one waits until the first one has
 // ended. A process that starts again after a crash, with its old identity, waits for one lease

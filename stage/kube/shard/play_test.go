@@ -159,7 +159,7 @@ func phase(obj *unstructured.Unstructured) string {
 }
 
 // histories is how many histories TestNoTransitionIsLostOrPlayedTwice plays: -histories 200 takes a
-// minute, and finds in one of twenty that a new owner gives a Pod the address of another.
+// minute, and finds in one of 200 that a Pod gets the address of another, see the package comment.
 var histories = flag.Uint64("histories", 12, "how many random histories to play")
 
 // TestNoTransitionIsLostOrPlayedTwice lets processes that play one cluster die, leave, freeze and

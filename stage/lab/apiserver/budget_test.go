@@ -215,7 +215,7 @@ func TestVersionsOfReads(t *testing.T) {
 		"?resourceVersion=-1": 400, "?resourceVersion=x": 400, "?resourceVersion=999999": 504, "?resourceVersion=999999&resourceVersionMatch=Exact": 504,
 		"?resourceVersion=1&resourceVersionMatch=NotOlderThan": 200, "?resourceVersionMatch=Exact": 422, "?resourceVersion=0&resourceVersionMatch=Exact": 422,
 		"?resourceVersion=1&resourceVersionMatch=x": 422, "?continue=x": 400, "?continue=1:1&resourceVersion=5": 400, "?sendInitialEvents=true": 422,
-		"?watch=1&resourceVersion=999999": 504, "?watch=1&sendInitialEvents=true": 422, "?watch=1&resourceVersionMatch=NotOlderThan": 422,
+		"?watch=1&timeoutSeconds=1&resourceVersion=999999": 200, "?watch=1&continue=x": 422, "?watch=1&sendInitialEvents=true": 422, "?watch=1&resourceVersionMatch=NotOlderThan": 422,
 	} {
 		w := ask(s, "GET", configMapsPath+query, "", "")
 		require.Equal(t, code, w.Code, "%s: %s", query, w.Body)

@@ -195,3 +195,43 @@ func TestMutatingPoliciesChangeObjects(t *testing.T) {
 	wrong.SetName("wrong")
 	require.ErrorContains(t, create(t, cluster, wrong), "spec.mutations[0].applyConfiguration.expression: Invalid value")
 }
+
+// TestPatternsThatObjectsMakeAreBounded checks each function that takes a pattern, in a validation, a
+// variable, a condition and a mutation.
+func TestPatternsThatObjectsMakeAreBounded(t *testing.T) {
+	const large, fault = "((a{0,20}){0,20})+c", "states: the limit is 500; use smaller repetitions"
+	validating := func(fields string) []string {
+		return []string{
+			`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: p}, spec: {matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]}, ` + fields + `}}`,
+			`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: p}, spec: {policyName: p, validationActions: [Deny]}}`,
+		}
+	}
+	mutating := []string{
+		`{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicy, metadata: {name: p}, spec: {reinvocationPolicy: Never, matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]},
+			mutations: [{patchType: JSONPatch, jsonPatch: {expression: "object.data.l.matches(object.data.p) ? [JSONPatch{op: 'add', path: '/data/x', value: 'y'}] : []"}}]}}`,
+		`{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicyBinding, metadata: {name: p}, spec: {policyName: p}}`,
+	}
+	for name, policy := range map[string][]string{
+		"matches":                  validating(`validations: [{expression: "object.data.l.matches(object.data.p)"}]`),
+		"matches without receiver": validating(`validations: [{expression: "matches(object.data.l, object.data.p)"}]`),
+		"put together":             validating(`validations: [{expression: "object.data.l.matches('^' + object.data.p + '$')"}]`),
+		"find":                     validating(`validations: [{expression: "object.data.l.find(object.data.p) == 'a'"}]`),
+		"findAll":                  validating(`validations: [{expression: "object.data.l.findAll(object.data.p).size() == 1"}]`),
+		"findAll, limited":         validating(`validations: [{expression: "object.data.l.findAll(object.data.p, 1).size() == 1"}]`),
+		"a variable":               validating(`variables: [{name: v, expression: "object.data.l.matches(object.data.p)"}], validations: [{expression: "variables.v"}]`),
+		"a condition":              validating(`matchConditions: [{name: c, expression: "object.data.l.matches(object.data.p)"}], validations: [{expression: "true"}]`),
+		"a mutation":               mutating,
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := memory.New(memory.Options{})
+			apiserver.Start(t, cluster, apiserver.Options{})
+			for _, text := range policy {
+				require.NoError(t, create(t, cluster, fields(t, text)))
+			}
+			object := `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}, data: {l: a, p: "`
+			err := create(t, cluster, fields(t, object+large+`"}}`))
+			require.ErrorContains(t, err, fault)
+			require.NoError(t, create(t, cluster, fields(t, object+`a"}}`)))
+		})
+	}
+}

@@ -187,6 +187,7 @@ func (c *call) listOptions() (o metav1.ListOptions, err error) {
 	if err := internalscheme.ParameterCodec.DecodeParameters(c.query, metav1.SchemeGroupVersion, &given); err != nil {
 		return o, badRequest("%v", err)
 	}
+	internalversion.SetListOptionsDefaults(&given, true)
 	if faults := validation.ValidateListOptions(&given, true); len(faults) > 0 {
 		return o, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", faults)
 	}

@@ -53,3 +53,20 @@ func (p *Plane) askEtcd(path string, body []byte, answer any) error {
 	}
 	return json.NewDecoder(resp.Body).Decode(answer)
 }
+
+// Compact lets etcd forget all versions before the present one.
+func (p *Plane) Compact() error {
+	var status, compacted struct {
+		Header struct {
+			Revision int64 `json:",string"`
+		}
+	}
+	if err := p.askEtcd("/v3/maintenance/status", []byte("{}"), &status); err != nil {
+		return err
+	}
+	body, err := json.Marshal(map[string]any{"revision": fmt.Sprint(status.Header.Revision), "physical": true})
+	if err != nil {
+		return err
+	}
+	return p.askEtcd("/v3/kv/compaction", body, &compacted)
+}

@@ -12,7 +12,10 @@ import (
 	"sync"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common"
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
@@ -60,6 +63,47 @@ func patternOf(e ast.Expr) int {
 		return 0
 	}
 	return 1
+}
+
+// bounded is the name of a function that returns its argument, a pattern.
+const bounded = "@pattern"
+
+// Bounded returns options of an environment in which a pattern that an evaluation makes is an error if
+// it has more states than most.
+func Bounded(most int) []cel.EnvOption {
+	check := func(v ref.Val) ref.Val {
+		if text, isText := v.Value().(string); isText && States(text) > most {
+			return types.NewErr("a pattern has %d states: the limit is %d; use smaller repetitions", States(text), most)
+		}
+		return v
+	}
+	return []cel.EnvOption{
+		cel.Function(bounded, cel.Overload(bounded+"_string", []*cel.Type{cel.StringType}, cel.StringType, cel.UnaryBinding(check))),
+		cel.Macros(
+			cel.ReceiverMacro("matches", 1, boundMember("matches")), cel.GlobalMacro("matches", 2, boundGlobal),
+			cel.ReceiverMacro("find", 1, boundMember("find")),
+			cel.ReceiverMacro("findAll", 1, boundMember("findAll")), cel.ReceiverMacro("findAll", 2, boundMember("findAll")),
+		),
+	}
+}
+
+// boundMember returns what makes text.function(pattern, …) text.function(bounded(pattern), …). Literals
+// are checked when their expression is stored.
+func boundMember(function string) cel.MacroFactory {
+	return func(f cel.MacroExprFactory, target ast.Expr, args []ast.Expr) (ast.Expr, *common.Error) {
+		if args[0].Kind() == ast.LiteralKind {
+			return nil, nil
+		}
+		return f.NewMemberCall(function, target, append([]ast.Expr{f.NewCall(bounded, args[0])}, args[1:]...)...), nil
+	}
+}
+
+// boundGlobal is boundMember for matches(text, pattern).
+func boundGlobal(f cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *common.Error) {
+	if args[1].Kind() == ast.LiteralKind {
+		return nil, nil
+	}
+	return f.NewCall("matches", args[0], f.NewCall(bounded, args[1])), nil
 }
 
 // States returns the approximate number of states of a pattern; 1 for an invalid one.

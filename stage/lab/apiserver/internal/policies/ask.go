@@ -7,7 +7,6 @@ import (
 	admissionregistration "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/admission"
@@ -42,7 +41,7 @@ func (x *Index) ask(v *memory.Review) func() error {
 			err = w.add(v, p)
 		}
 		if err != nil {
-			return func() error { return notValid(u, err) }
+			return func() error { return notValid(policyKind, u.GetName(), err) }
 		}
 	}
 	if len(w.bound) == 0 {
@@ -54,8 +53,8 @@ func (x *Index) ask(v *memory.Review) func() error {
 
 // notValid is the answer to a write if a policy cannot be read, which came into the cluster before
 // policies were validated.
-func notValid(u *unstructured.Unstructured, err error) error {
-	return apierrors.NewInternalError(fmt.Errorf("%s %q is not valid: %w", u.GetKind(), u.GetName(), err))
+func notValid(kind schema.GroupVersionKind, name string, err error) error {
+	return apierrors.NewInternalError(fmt.Errorf("%s %q is not valid: %w", kind.Kind, name, err))
 }
 
 func rulesIn(m *admissionregistration.MatchResources) (all []admissionregistration.RuleWithOperations) {
@@ -128,14 +127,18 @@ func (w *write) decide() error {
 	kinds := w.index.cluster.Kinds()
 	hooks := make([]validating.PolicyHook, len(w.bound))
 	for i, b := range w.bound {
-		hooks[i] = b.hook(kinds)
+		evaluator, err := b.evaluator()
+		if err != nil {
+			return notValid(policyKind, b.Name, err)
+		}
+		hooks[i] = b.hook(kinds, evaluator)
 	}
 	return dispatcher.Dispatch(w.context, w.attributes, w.index.objects, hooks)
 }
 
 // hook returns a policy in the form that is dispatched.
-func (b bound) hook(kinds []memory.Kind) validating.PolicyHook {
-	h := validating.PolicyHook{Policy: b.ValidatingAdmissionPolicy, Bindings: b.bindings, Evaluator: b.evaluator}
+func (b bound) hook(kinds []memory.Kind, evaluator validating.Validator) validating.PolicyHook {
+	h := validating.PolicyHook{Policy: b.ValidatingAdmissionPolicy, Bindings: b.bindings, Evaluator: evaluator}
 	h.ParamInformer, h.ParamScope, h.ConfigurationError = b.params.informer(b.paramKind, kinds)
 	return h
 }

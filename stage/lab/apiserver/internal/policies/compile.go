@@ -2,6 +2,7 @@ package policies
 
 import (
 	"fmt"
+	"sync"
 
 	admissionregistration "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -13,9 +14,18 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/rules"
 )
 
+func newPolicy(c *rules.Compiler, given *admissionregistration.ValidatingAdmissionPolicy) *policy {
+	p := &policy{ValidatingAdmissionPolicy: given}
+	if kind := given.Spec.ParamKind; kind != nil {
+		p.paramKind = schema.FromAPIVersionAndKind(kind.APIVersion, kind.Kind)
+	}
+	p.evaluator = sync.OnceValues(func() (validating.Validator, error) { return compile(c, given) })
+	return p
+}
+
 // compile compiles a policy. An expression that does not compile is an error each time that it is
 // evaluated: it came into the cluster before policies were validated.
-func compile(c *rules.Compiler, given *admissionregistration.ValidatingAdmissionPolicy) (*policy, error) {
+func compile(c *rules.Compiler, given *admissionregistration.ValidatingAdmissionPolicy) (validating.Validator, error) {
 	composed, err := c.Composed()
 	if err != nil {
 		return nil, err
@@ -31,12 +41,7 @@ func compile(c *rules.Compiler, given *admissionregistration.ValidatingAdmission
 	if len(spec.MatchConditions) > 0 {
 		e.matcher = matchconditions.NewMatcher(conditions(matchConditions(spec.MatchConditions)), spec.FailurePolicy, "policy", "validate", given.Name)
 	}
-	p := &policy{ValidatingAdmissionPolicy: given}
-	if hasParams {
-		p.paramKind = schema.FromAPIVersionAndKind(spec.ParamKind.APIVersion, spec.ParamKind.Kind)
-	}
-	p.evaluator, err = e.validator()
-	return p, err
+	return e.validator()
 }
 
 // evaluators are the compiled expressions of a policy.

@@ -47,7 +47,9 @@ func (x *Index) Mutate(v *memory.Review) func(context.Context, admission.Attribu
 	for _, u := range all {
 		m, err := x.mutation(v, u)
 		if err != nil {
-			return func(context.Context, admission.Attributes, admission.ObjectInterfaces) error { return notValid(u, err) }
+			return func(context.Context, admission.Attributes, admission.ObjectInterfaces) error {
+				return notValid(mutatingKind, u.GetName(), err)
+			}
 		}
 		if len(m.bindings) > 0 {
 			found = append(found, m)
@@ -62,7 +64,11 @@ func (x *Index) Mutate(v *memory.Review) func(context.Context, admission.Attribu
 		kinds := x.cluster.Kinds()
 		hooks := make([]mutating.PolicyHook, len(found))
 		for i, m := range found {
-			hooks[i] = m.hook(kinds)
+			evaluator, err := m.evaluator()
+			if err != nil {
+				return notValid(mutatingKind, m.name, err)
+			}
+			hooks[i] = m.hook(kinds, evaluator)
 		}
 		return dispatcher.Dispatch(ctx, a, o, hooks)
 	}
@@ -75,12 +81,14 @@ type mutation struct {
 	params   params
 }
 
-// A mutator is a compiled policy. It is immutable.
+// A mutator is a policy that is compiled when it is first asked, without the lock of the cluster. It is
+// immutable.
 type mutator struct {
 	*mutating.Policy
+	name      string
 	rules     []admissionregistration.RuleWithOperations
 	paramKind schema.GroupVersionKind // empty: there are no parameters
-	evaluator mutating.PolicyEvaluator
+	evaluator func() (mutating.PolicyEvaluator, error)
 }
 
 // mutation returns a policy without bindings if it cannot be about a write.
@@ -116,11 +124,11 @@ func readBoth(u *unstructured.Unstructured, into ...any) error {
 func (x *Index) mutator(u *unstructured.Unstructured) (*mutator, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.mutators.of(u, func() (*mutator, error) { return compileMutator(x.compiler, u) })
+	return x.mutators.of(u, func() (*mutator, error) { return newMutator(x.compiler, u) })
 }
 
-func (m mutation) hook(kinds []memory.Kind) mutating.PolicyHook {
-	h := mutating.PolicyHook{Policy: m.Policy, Bindings: m.bindings, Evaluator: m.evaluator}
+func (m mutation) hook(kinds []memory.Kind, evaluator mutating.PolicyEvaluator) mutating.PolicyHook {
+	h := mutating.PolicyHook{Policy: m.Policy, Bindings: m.bindings, Evaluator: evaluator}
 	h.ParamInformer, h.ParamScope, h.ConfigurationError = m.params.informer(m.paramKind, kinds)
 	return h
 }

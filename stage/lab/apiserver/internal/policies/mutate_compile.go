@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"sync"
 
 	admissionregistration "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -43,38 +44,43 @@ func readMutatingSpec(u *unstructured.Unstructured) (*mutatingSpec, error) {
 	return spec, runtime.DefaultUnstructuredConverter.FromUnstructured(fields, spec)
 }
 
-// compileMutator compiles a policy.
-func compileMutator(c *rules.Compiler, u *unstructured.Unstructured) (*mutator, error) {
+func newMutator(c *rules.Compiler, u *unstructured.Unstructured) (*mutator, error) {
 	spec, err := readMutatingSpec(u)
 	if err != nil {
 		return nil, err
 	}
-	m := &mutator{Policy: &mutating.Policy{}, rules: rulesIn(spec.MatchConstraints)}
+	m := &mutator{Policy: &mutating.Policy{}, name: u.GetName(), rules: rulesIn(spec.MatchConstraints)}
 	if err := read(u, m.Policy); err != nil {
 		return nil, err
 	}
 	if spec.ParamKind != nil {
 		m.paramKind = schema.FromAPIVersionAndKind(spec.ParamKind.APIVersion, spec.ParamKind.Kind)
 	}
+	m.evaluator = sync.OnceValues(func() (mutating.PolicyEvaluator, error) { return spec.compile(c, m.name) })
+	return m, nil
+}
+
+// compile compiles the expressions of a policy.
+func (spec *mutatingSpec) compile(c *rules.Compiler, name string) (e mutating.PolicyEvaluator, err error) {
 	composed, err := c.Composed()
 	if err != nil {
-		return nil, err
+		return e, err
 	}
 	declared := cel.OptionalVariableDeclarations{HasParams: spec.ParamKind != nil, HasAuthorizer: true}
 	composed.CompileAndStoreVariables(variables(spec.Variables), declared, environment.StoredExpressions)
 	if len(spec.MatchConditions) > 0 {
 		conditions := composed.CompileCondition(matchConditions(spec.MatchConditions), declared, environment.StoredExpressions)
-		m.evaluator.Matcher = matchconditions.NewMatcher(conditions, spec.FailurePolicy, "policy", "validate", u.GetName())
+		e.Matcher = matchconditions.NewMatcher(conditions, spec.FailurePolicy, "policy", "validate", name)
 	}
 	declared.HasPatchTypes = true
 	for _, step := range spec.Mutations {
 		p, err := step.patcher(composed, declared)
 		if err != nil {
-			return nil, err
+			return e, err
 		}
-		m.evaluator.Mutators = append(m.evaluator.Mutators, withVariables{p, composed})
+		e.Mutators = append(e.Mutators, withVariables{p, composed})
 	}
-	return m, nil
+	return e, nil
 }
 
 func (m mutationSpec) patcher(composed *cel.CompositedCompiler, declared cel.OptionalVariableDeclarations) (patch.Patcher, error) {

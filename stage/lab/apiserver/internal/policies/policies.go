@@ -45,11 +45,11 @@ func (x *Index) Hooks() memory.Hooks {
 	return memory.Hooks{Name: "policies", Validate: x.validate, Confirm: x.ask}
 }
 
-// A policy is compiled. It is immutable.
+// A policy is compiled when it is first asked, without the lock of the cluster. It is immutable.
 type policy struct {
 	*admissionregistration.ValidatingAdmissionPolicy
 	paramKind schema.GroupVersionKind // empty: there are no parameters
-	evaluator validating.Validator
+	evaluator func() (validating.Validator, error)
 }
 
 func (x *Index) policy(u *unstructured.Unstructured) (*policy, error) {
@@ -60,7 +60,7 @@ func (x *Index) policy(u *unstructured.Unstructured) (*policy, error) {
 		if err := read(u, given); err != nil {
 			return nil, err
 		}
-		return compile(x.compiler, given)
+		return newPolicy(x.compiler, given), nil
 	})
 }
 

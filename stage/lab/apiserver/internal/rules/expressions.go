@@ -8,6 +8,7 @@ import (
 	admissionregistration "k8s.io/api/admissionregistration/v1"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apiserver/pkg/admission/plugin/cel"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
 	apiservercel "k8s.io/apiserver/pkg/cel"
@@ -25,10 +26,18 @@ type Compiler struct {
 // NewCompiler returns a compiler that makes its environments, which takes long, when it needs them.
 func NewCompiler() *Compiler {
 	c := &Compiler{base: sync.OnceValue(func() *environment.EnvSet {
-		return environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
+		all := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
+		return must(all.Extend(environment.VersionedOptions{IntroducedVersion: version.MajorMinor(1, 0), EnvOptions: celpatterns.Bounded(mostStates)}))
 	})}
 	c.plain = sync.OnceValue(func() cel.Compiler { return cel.NewCompiler(c.base()) })
 	return c
+}
+
+func must(env *environment.EnvSet, err error) *environment.EnvSet {
+	if err != nil {
+		panic(err)
+	}
+	return env
 }
 
 // Composed returns a compiler for the expressions of a policy, which share variables.
@@ -49,8 +58,8 @@ func Faults(err *apiservercel.Error, expression string, path *field.Path) field.
 	return field.ErrorList{field.InternalError(path, err)}
 }
 
-// mostStates is how many states a pattern in an expression of a policy or a webhook may have. The
-// cost limits of Kubernetes count a pattern by its length.
+// mostStates is how many states a pattern in an expression of a policy or a webhook may have, or one
+// that its evaluation makes. The cost limits of Kubernetes count a pattern by its length.
 const mostStates = 500
 
 // Patterns returns a fault if a pattern of an expression has too many states.
