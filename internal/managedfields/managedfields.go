@@ -37,6 +37,9 @@ type Writer struct {
 	Subresource string
 	Time        string     // RFC 3339
 	Ignored     [][]string // paths of fields that this request cannot write
+	// Convert returns an object in another version, with the type of the version. Nil: an object has
+	// the same fields in all versions.
+	Convert func(obj map[string]any, apiVersion string) (map[string]any, Type, error)
 }
 
 // Update returns the managedFields of an object after a request that is not an apply; nil if no
@@ -76,7 +79,9 @@ func (w Writer) change(before, next map[string]any) ([]any, error) {
 
 func (w Writer) update(o *owners, before, next map[string]any) error {
 	// They are not checked, because stored objects are compared.
-	before, next = different(before, next, 1)
+	if w.Convert == nil { // otherwise whole objects are converted
+		before, next = different(before, next, 1)
+	}
 	for _, obj := range []map[string]any{before, next} {
 		if err := checkWidth("", obj); err != nil {
 			return err
@@ -168,6 +173,9 @@ func (w Writer) id(operation metav1.ManagedFieldsOperationType) string {
 
 func (w Writer) updater() *merge.Updater {
 	b := merge.UpdaterBuilder{Converter: sameForm{}}
+	if w.Convert != nil {
+		b.Converter = otherForms(w.Convert)
+	}
 	if len(w.Ignored) > 0 {
 		set := fieldpath.NewSet()
 		for _, names := range w.Ignored {
@@ -190,6 +198,24 @@ func (sameForm) Convert(v *typed.TypedValue, _ fieldpath.APIVersion) (*typed.Typ
 }
 
 func (sameForm) IsMissingVersionError(error) bool { return false }
+
+// otherForms converts objects between versions.
+type otherForms func(obj map[string]any, apiVersion string) (map[string]any, Type, error)
+
+// Convert returns an object in a version; an object that does not exist yet exists in no version.
+func (f otherForms) Convert(v *typed.TypedValue, version fieldpath.APIVersion) (*typed.TypedValue, error) {
+	obj, _ := v.AsValue().Unstructured().(map[string]any)
+	if obj["apiVersion"] == string(version) {
+		return v, nil
+	}
+	other, t, err := f(obj, string(version))
+	if err != nil {
+		return nil, err
+	}
+	return t.unchecked(other), nil
+}
+
+func (otherForms) IsMissingVersionError(error) bool { return false }
 
 // identityFields have no owner: they identify the object, or the server sets them.
 var identityFields = fieldpath.NewSet(
