@@ -40,6 +40,9 @@ type Writer struct {
 	// Convert returns an object in another version, with the type of the version. Nil: an object has
 	// the same fields in all versions.
 	Convert func(obj map[string]any, apiVersion string) (map[string]any, Type, error)
+	// Replicas returns the path that the subresource scale writes in a version; nil without a path.
+	// A nil function: the path is the same in all versions.
+	Replicas func(apiVersion string) []string
 }
 
 // Update returns the managedFields of an object after a request that is not an apply; nil if no
@@ -93,7 +96,7 @@ func (w Writer) update(o *owners, before, next map[string]any) error {
 		return err
 	}
 	mine := stripped(fields[current])
-	if w.Subresource == "scale" && mine != nil && !o.owns(mine.Set()) {
+	if w.Subresource == "scale" && mine != nil && !w.ownsScale(o, mine.Set()) {
 		return nil // a Scale whose fields have no owner has no managedFields, so its fields get no owner
 	}
 	o.fields = fields
@@ -103,6 +106,23 @@ func (w Writer) update(o *owners, before, next map[string]any) error {
 	delete(fields, current)
 	o.limit()
 	return nil
+}
+
+// ownsScale reports whether a manager owns the fields that a Scale has written, each in its version.
+func (w Writer) ownsScale(o *owners, written *fieldpath.Set) bool {
+	if w.Replicas == nil {
+		return o.owns(written)
+	}
+	for _, v := range o.fields {
+		var path fieldpath.Path
+		for _, name := range w.Replicas(string(v.APIVersion())) {
+			path = append(path, fieldpath.FieldNameElement(name))
+		}
+		if len(path) > 0 && v.Set().Has(path) {
+			return true
+		}
+	}
+	return false
 }
 
 // Apply merges a configuration into an object. A new object has only apiVersion, kind and metadata.

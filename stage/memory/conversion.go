@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,15 +20,36 @@ type Conversion struct {
 	// Objects have other versions than the wanted one, and can have different ones. They must not
 	// be changed.
 	Objects []*unstructured.Unstructured
-	// Stored is true for stored objects that a request reads, and false for an object that a request
-	// stores.
-	Stored bool
+	Purpose Purpose
 }
+
+// A Purpose is the reason for a Conversion.
+type Purpose uint8
+
+const (
+	ToRead    Purpose = iota // the objects are stored, and a request reads them
+	ToStore                  // a request stores the object
+	ToCompare                // the fields of managers that write in different versions are compared
+)
 
 // A form says how the objects of a custom kind are stored. It is immutable.
 type form struct {
 	apiVersion string                     // of the storage version; "": an object keeps the version in which it was created
 	definition *unstructured.Unstructured // nil: between versions only apiVersion changes
+}
+
+// replicas returns the path of the desired number of replicas in a version; nil without a scale.
+func (f form) replicas(apiVersion string) []string {
+	versions, _ := object.Slice(f.definition.Object, "spec", "versions")
+	for _, v := range versions {
+		version, _ := object.ToMap(v)
+		name, _ := object.String(version, "name")
+		path, has := object.String(version, "subresources", "scale", "specReplicasPath")
+		if group, _ := object.String(f.definition.Object, "spec", "group"); has && apiVersion == group+"/"+name {
+			return strings.Split(strings.TrimPrefix(path, "."), ".")
+		}
+	}
+	return nil
 }
 
 // formOf reads spec.conversion and the storage version of a definition.
@@ -57,7 +79,7 @@ func (s *store) versions(ctx context.Context, k *kind, objs []*unstructured.Unst
 		k = current
 	}
 	s.mu.RUnlock()
-	return s.converted(ctx, k, objs, Conversion{APIVersion: k.apiVersion, Definition: k.form.definition, Stored: true})
+	return s.converted(ctx, k, objs, Conversion{APIVersion: k.apiVersion, Definition: k.form.definition, Purpose: ToRead})
 }
 
 // asVersion is versions for one object.
@@ -125,7 +147,7 @@ func (c *Cluster) Convert(ctx context.Context, obj *unstructured.Unstructured, a
 	if err != nil {
 		return nil, err
 	}
-	objs, err := c.converted(ctx, k, []*unstructured.Unstructured{obj}, Conversion{APIVersion: apiVersion, Definition: k.form.definition})
+	objs, err := c.converted(ctx, k, []*unstructured.Unstructured{obj}, Conversion{APIVersion: apiVersion, Definition: k.form.definition, Purpose: ToStore})
 	if err != nil {
 		return nil, err
 	}
@@ -144,10 +166,19 @@ func (s *store) converter() func(context.Context, Conversion) ([]*unstructured.U
 	return nil
 }
 
-// see remembers the stored object in the version of the request.
-func (r *request) see() error {
+// see remembers the stored object in the version of the request. If versions differ in more than
+// apiVersion, an object that a client has written in another version can lack defaults of the stored
+// version, and readers see them.
+func (r *request) see() (err error) {
 	r.before = r.seen
-	if r.seen == nil || r.kind.table.apiVersion == r.kind.apiVersion || r.seen.Object["apiVersion"] == r.kind.apiVersion {
+	switch {
+	case r.seen == nil || r.kind.table.apiVersion == r.kind.apiVersion:
+		return nil
+	case r.seen.Object["apiVersion"] == r.kind.apiVersion && r.kind.converts():
+		read, err := r.asRead(r.seen.Object)
+		r.before = &unstructured.Unstructured{Object: read}
+		return err
+	case r.seen.Object["apiVersion"] == r.kind.apiVersion:
 		return nil
 	}
 	return r.unlocked(func() (err error) {
@@ -172,7 +203,7 @@ func (r *request) inStorage(before, next map[string]any) (map[string]any, error)
 	version := r.version
 	var stored map[string]any
 	err := r.unlocked(func() error {
-		objs, err := r.store.converted(r.ctx, r.kind, []*unstructured.Unstructured{{Object: next}}, Conversion{APIVersion: to, Definition: r.kind.form.definition})
+		objs, err := r.store.converted(r.ctx, r.kind, []*unstructured.Unstructured{{Object: next}}, Conversion{APIVersion: to, Definition: r.kind.form.definition, Purpose: ToStore})
 		if err == nil {
 			stored = fork(objs[0].Object)
 		}

@@ -24,7 +24,7 @@ func (r *request) writer(objects ...map[string]any) managedfields.Writer {
 		Ignored:     r.ignored(objects),
 	}
 	if r.kind.converts() {
-		w.Convert = r.store.formFor(r.ctx, r.kind)
+		w.Convert, w.Replicas = r.store.formFor(r.ctx, r.kind), r.kind.form.replicas
 	}
 	return w
 }
@@ -35,7 +35,7 @@ func (s *store) formFor(ctx context.Context, k *kind) func(map[string]any, strin
 		objs := []*unstructured.Unstructured{{Object: obj}}
 		if !isIdentity(obj) {
 			var err error
-			if objs, err = s.converted(ctx, k, objs, Conversion{APIVersion: apiVersion, Definition: k.form.definition}); err != nil {
+			if objs, err = s.converted(ctx, k, objs, Conversion{APIVersion: apiVersion, Definition: k.form.definition, Purpose: ToCompare}); err != nil {
 				return nil, managedfields.Type{}, err
 			}
 		}

@@ -49,6 +49,7 @@ func convertThing(obj map[string]any, to string) {
 		if address, has := fields["address"].(string); has && strings.HasSuffix(to, "/v1") {
 			fields["host"], fields["port"], _ = strings.Cut(address, ":")
 			delete(fields, "address")
+			delete(fields, "tier")
 		}
 		if host, has := fields["host"]; has && strings.HasSuffix(to, "/v2") {
 			fields["address"] = fmt.Sprint(host, ":", fields["port"])
@@ -60,9 +61,11 @@ func convertThing(obj map[string]any, to string) {
 
 // liesOfConversions change the answers of a conversion webhook.
 var liesOfConversions = map[string]func(response map[string]any, first map[string]any){
-	"/convert":   func(map[string]any, map[string]any) {},
-	"/uid":       func(response, _ map[string]any) { response["uid"] = "x" },
-	"/no":        func(response, _ map[string]any) { response["result"] = map[string]any{"status": "Failure", "message": "not this"} },
+	"/convert": func(map[string]any, map[string]any) {},
+	"/uid":     func(response, _ map[string]any) { response["uid"] = "x" },
+	"/no": func(response, _ map[string]any) {
+		response["result"] = map[string]any{"status": "Failure", "message": "not this"}
+	},
 	"/silent":    func(response, _ map[string]any) { response["result"] = map[string]any{"status": "Failure"} },
 	"/none":      func(response, _ map[string]any) { response["convertedObjects"] = []any{} },
 	"/version":   func(_, first map[string]any) { first["apiVersion"] = "conversions.example.com/v9" },
@@ -73,6 +76,11 @@ var liesOfConversions = map[string]func(response map[string]any, first map[strin
 	"/label":     func(_, first map[string]any) { metadataIn(first)["labels"] = map[string]any{"l": "/"} },
 	"/number":    func(_, first map[string]any) { metadataIn(first)["labels"] = map[string]any{"l": 1} },
 	"/invalid":   func(_, first map[string]any) { first["spec"] = map[string]any{"address": 1, "host": 1, "more": true} },
+	"/undeclared": func(_, first map[string]any) {
+		if spec, _ := first["spec"].(map[string]any); spec != nil {
+			spec["more"] = true
+		}
+	},
 	"/metadata": func(_, first map[string]any) {
 		m := metadataIn(first)
 		m["labels"], m["annotations"], m["finalizers"], m["generation"] = map[string]any{"l": "m"}, map[string]any{"a": "b"}, []any{"x.io/f"}, 9
@@ -154,7 +162,7 @@ func (c conversionCase) compare(t *testing.T, ours *rest.Config) {
 			if theirs = send(t, plane.Config(), r).comparable(t, r.Compare); got == "" {
 				got = send(t, ours, r).comparable(t, r.Compare)
 			}
-			if !isRepeatable(r, theirs) {
+			if r.Method != http.MethodGet && !strings.Contains(theirs, `"kind":"Status"`) {
 				break
 			}
 		}

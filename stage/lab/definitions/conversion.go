@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -45,7 +46,7 @@ func (x *Index) convert(ctx context.Context, c memory.Conversion) ([]*unstructur
 		if err != nil {
 			return nil, err
 		}
-		if given[i] = obj.DeepCopy(); c.Stored {
+		if given[i] = obj.DeepCopy(); c.Purpose == memory.ToRead {
 			from.fill(given[i].Object)
 		}
 	}
@@ -55,9 +56,30 @@ func (x *Index) convert(ctx context.Context, c memory.Conversion) ([]*unstructur
 		return nil, err
 	}
 	for _, obj := range all {
+		if c.Purpose == memory.ToCompare {
+			if err := to.declares(obj); err != nil {
+				return nil, err
+			}
+		}
 		to.prune(obj.Object)
 	}
 	return all, nil
+}
+
+// declares returns an error if an object has fields that the schema does not have, as
+// kube-apiserver does when it compares the fields of managers.
+func (v *version) declares(obj *unstructured.Unstructured) error {
+	paths, err := v.unknown(obj.DeepCopy().Object)
+	if err != nil || len(paths) == 0 {
+		return err
+	}
+	for i, path := range paths {
+		paths[i] = fmt.Sprintf(".%s: field not declared in schema", path)
+	}
+	if len(paths) == 1 {
+		return errors.New(paths[0])
+	}
+	return errors.New("errors:\n  " + strings.Join(paths, "\n  "))
 }
 
 // versionOf returns the schema of an apiVersion. The error is the one of kube-apiserver.
