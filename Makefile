@@ -50,7 +50,7 @@ race: ## the concurrent packages of the core with the race detector, on 1, 2 and
 		(cd stage/kube && GOMAXPROCS=$$n $(GO) test -race -count 1 ./shard ./nodes) || exit 1; done
 
 hostile: ## the hostile corpus against a lab behind the server, with longer floods; nobody waits longer than ten times the idle time
-	cd stage/lab && HOSTILE_TIMES=1 HOSTILE_VERBOSE=1 $(GO) test ./internal/hostile -run TestHostileCorpus -v -timeout 1h
+	cd stage/lab && STAGECRAFT_ALL=1 HOSTILE_TIMES=1 HOSTILE_VERBOSE=1 $(GO) test ./internal/hostile -run TestHostileCorpus -v -timeout 1h
 
 bench: ## the benchmarks of the core and of the lab
 	$(GO) test -run '^$$' -bench . -benchmem ./... && cd stage/lab && $(GO) test -run '^$$' -bench . -benchmem ./...

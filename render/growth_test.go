@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 	"github.com/stagecraft-go/stagecraft/internal/dev/race"
 	"github.com/stagecraft-go/stagecraft/internal/dev/work"
 )
@@ -114,7 +115,7 @@ func TestWorkGrowsNoFasterThanItsCharge(t *testing.T) {
 	if race.On {
 		t.Skip("it would measure the race detector")
 	}
-	for _, char := range chars {
+	for _, char := range effort.Some(chars) {
 		for _, n := range []int{20, 600} {
 			obj := grown(n, char)
 			for _, name := range slices.Sorted(maps.Keys(operations)) {

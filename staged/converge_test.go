@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -79,7 +80,7 @@ func TestRestartAtAnyPointComesToTheSameEnd(t *testing.T) {
 // Observations that are late, repeated or lost, statuses that come and go, and writes that fail:
 // the rollout still comes to the same end, and there is always a BindingPolicy.
 func TestAnyOrderOfEventsConverges(t *testing.T) {
-	runs := uint64(2000)
+	runs := uint64(effort.Of(2000))
 	if testing.Short() {
 		runs = 300
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -73,7 +74,7 @@ func (g generator) time() *metav1.Time {
 // For any policy and any stored status there is no panic, the same decision follows twice, and once
 // a BindingPolicy exists there is always one: world.decide checks that.
 func TestAnyPolicyIsDecidedFromAnyStatus(t *testing.T) {
-	runs := uint64(3000)
+	runs := uint64(effort.Of(3000))
 	if testing.Short() {
 		runs = 300
 	}

@@ -11,6 +11,7 @@ import (
 	googlecel "github.com/google/cel-go/cel"
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 	"github.com/stagecraft-go/stagecraft/internal/cel"
 	"github.com/stagecraft-go/stagecraft/internal/dev/race"
 	"github.com/stagecraft-go/stagecraft/internal/dev/work"
@@ -115,7 +116,7 @@ func TestWorkGrowsNoFasterThanItsCharge(t *testing.T) {
 	}
 	c, err := newCEL(Options{}, 0, nil)
 	require.NoError(t, err)
-	for _, char := range chars {
+	for _, char := range effort.Some(chars) {
 		for _, n := range []int{20, 1500} {
 			obj := grown(n, char)
 			for _, name := range slices.Sorted(maps.Keys(operations)) {

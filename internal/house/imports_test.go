@@ -36,6 +36,7 @@ var coreMayImport = map[string][]string{
 	"internal/timequeue":              {},
 	"stage/player":                    {"stage", "internal/listwatch", "internal/printable", "internal/patch", "internal/random", "internal/timequeue", "stage/transport"},
 	"internal/dev/contract":           {},
+	"internal/dev/effort":             {},
 	"internal/dev/race":               {},
 	"internal/dev/histories":          {"stage", "stage/memory", "stage/player", "stage/transport"},
 	"internal/dev/work":               {"internal/files"},

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 	"github.com/stagecraft-go/stagecraft/internal/managedfields"
 	"github.com/stagecraft-go/stagecraft/internal/object"
 )
@@ -82,7 +83,7 @@ func TestNewObjectsOfOneShape(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 2))
-			for range 5000 {
+			for range effort.Of(5000) {
 				w := managedfields.Writer{Type: kind, APIVersion: "v1", Manager: "me", Time: "2026-01-01T00:00:00Z"}
 				if r.IntN(2) == 0 {
 					w.Ignored = [][]string{{"status"}}
@@ -105,7 +106,7 @@ func TestNewObjectsOfOneShape(t *testing.T) {
 func TestUpdatesAskOnlyForWhatDiffers(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	w := managedfields.Writer{Type: managedfields.BuiltIn(podKind), APIVersion: "v1", Manager: "me", Time: "2026-01-01T00:00:00Z"}
-	for range 3000 {
+	for range effort.Of(3000) {
 		before := pod(t)
 		created, err := w.Update(nil, before)
 		require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 	"github.com/stagecraft-go/stagecraft/internal/dev/race"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/lint"
@@ -59,7 +60,7 @@ func overlappingStages(shape string, n int) stage.Source {
 // BenchmarkOverlapping checks and compiles 5,000 Stages of one kind. A check takes at most 2 s of CPU
 // and 500 MiB; heap-MiB is the most that the process had so far.
 func BenchmarkOverlapping(b *testing.B) {
-	for _, shape := range slices.Sorted(maps.Keys(overlappingShapes)) {
+	for _, shape := range effort.Some(slices.Sorted(maps.Keys(overlappingShapes))) {
 		source := overlappingStages(shape, 5000)
 		b.Run(shape+"/check", func(b *testing.B) {
 			b.ReportAllocs()
@@ -86,7 +87,7 @@ func TestOverlappingStagesAreLinearWork(t *testing.T) {
 	if race.On {
 		t.Skip("it takes six times as long with the race detector, and finds nothing more")
 	}
-	for _, shape := range slices.Sorted(maps.Keys(overlappingShapes)) {
+	for _, shape := range effort.Some(slices.Sorted(maps.Keys(overlappingShapes))) {
 		few, many := allocations(overlappingStages(shape, 400)), allocations(overlappingStages(shape, 800))
 		t.Logf("%s: %.0f allocations for 400 Stages, %.2f times as many for 800", shape, few, many/few)
 		require.Less(t, many/few, 2.3, shape)

@@ -97,7 +97,7 @@ func chosen(r *rand.Rand, only []string) map[string]bool {
 }
 
 func (h *history) set(version int) *stage.Set {
-	return stage.MustCompile(stage.Parse("history.yaml", []byte(stages(version, h.delay))))
+	return compiled(version, h.delay)
 }
 
 func (h *history) play() {

@@ -1,7 +1,7 @@
 package definitions
 
 import (
-	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -35,7 +35,16 @@ func (v *version) tooMany(obj map[string]any) field.ErrorList {
 	if s.left > 0 || len(found.Errors) == 0 {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(nil, nil, fmt.Sprintf("the object has very many faults, one of them: %v", found.Errors[0]))}
+	return field.ErrorList{field.Invalid(nil, nil, "the object has very many faults, one of them: "+least(found.Errors))}
+}
+
+// least is the text that is first in the alphabet: the order in which fields are validated is random.
+func least(found []error) string {
+	texts := make([]string, len(found))
+	for i, err := range found {
+		texts[i] = err.Error()
+	}
+	return slices.Min(texts)
 }
 
 // A stopping validation finds no more faults once it has found enough.

@@ -2,6 +2,7 @@ package oracle_test
 
 import (
 	"fmt"
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -289,7 +290,7 @@ func playOne(vs []*spc, ops []op, seed uint64, verbose bool) *sim {
 func kindOf(f string) string { k, _, _ := strings.Cut(f, ":"); return k }
 
 func TestSim(t *testing.T) {
-	n, first := uint64(400), uint64(0)
+	n, first := uint64(effort.Of(400)), uint64(0)
 	if v := os.Getenv("N"); v != "" {
 		n, _ = strconv.ParseUint(v, 10, 64)
 	}

@@ -6,12 +6,14 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"slices"
 	"sort"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 	"github.com/stagecraft-go/stagecraft/internal/dev/race"
 )
 
@@ -32,14 +34,26 @@ func attacks() (all []attack) {
 const (
 	maxPeak     = 1 << 30
 	memoryLimit = "700MiB"
-	// maxOvertaken is how many requests may begin after one of the probe and end before it.
-	maxOvertaken = 200
+	// maxOvertaken is how many requests may begin after one of the probe and end before it. The scheduler of a busy machine alone can break it
+	// once, when it stops the probe's request for some milliseconds, so that an attack fails that breaks it each of plays times.
+	maxOvertaken, plays = 200, 3
 	// maxWait is the longest time that a request of the probe may take. Its requests take some milliseconds, and less than a second on a busy
 	// machine; a lock that is held during somebody's work kept them waiting for 88 s.
 	maxWait = 15 * time.Second
 	// mostHistory is what may stay: the history of the cluster, whose limit is 64 MiB of text, as Go values.
 	mostHistory = 150 << 20
 )
+
+// chosen are a tenth of the attacks, or all where tests do all that they can, or the one that the environment names.
+func chosen(all []attack) (some []attack) {
+	if name := os.Getenv("HOSTILE"); name != "" {
+		return slices.DeleteFunc(all, func(a attack) bool { return a.name != name })
+	}
+	if !effort.All {
+		rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	}
+	return effort.Some(all)
+}
 
 // TestTheCorpusIsLarge checks the number of attacks, and that no two have the same name.
 func TestTheCorpusIsLarge(t *testing.T) {
@@ -57,18 +71,18 @@ func TestTheCorpusIsLarge(t *testing.T) {
 // never was more than a GiB.
 func TestHostileCorpus(t *testing.T) {
 	if testing.Short() || race.On {
-		t.Skip("takes a minute, and measures memory: .ci/run plays it without the race detector")
+		t.Skip("measures memory: .ci/run plays it without the race detector")
 	}
 	s := start(t, memoryLimit)
 	v := newVictim(t, s)
-	all := attacks()
+	all := chosen(attacks())
 	v.play(all)
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	v.play(all)
 	v.rest()
-	t.Logf("%d attacks, each twice; peak %d MiB; the probe was overtaken by at most %d requests (%s), sent %d and waited %s at most; the slowest attacks: %s",
-		len(all), s.peak(t)>>20, v.overtaken.Overtaken, v.overtaken.By, v.probed, v.longest, v.slowest())
+	t.Logf("%d attacks, each twice; peak %d MiB; the probe was overtaken by at most %d requests (%s), sent %d and waited %s at most; played again: %q; the slowest attacks: %s",
+		len(all), s.peak(t)>>20, v.overtaken.Overtaken, v.overtaken.By, v.probed, v.longest, v.again, v.slowest())
 }
 
 // FuzzHostileOrder plays some attacks in other orders.
@@ -93,7 +107,9 @@ type victim struct {
 	idle      time.Duration // the longest that the probe waited without an attack
 	sentinels map[string]string
 	writes    int
-	overtaken figures
+	last      figures  // after the last attack
+	overtaken figures  // the worst
+	again     []string // attacks that were played again
 	probed    int
 	longest   time.Duration
 	took      map[string]time.Duration
@@ -134,19 +150,25 @@ func newVictim(t testing.TB, s *server) *victim {
 // play plays attacks, each together with the probe.
 func (v *victim) play(all []attack) {
 	for _, a := range all {
-		if only := os.Getenv("HOSTILE"); only != "" && only != a.name {
-			continue
+		for play := 1; !v.survives(a) && play < plays; play++ {
+			v.again = append(v.again, a.name)
 		}
-		p := newClient(v.t, v.server.address, probeAgent).begin()
-		attacker, begin := newClient(v.t, v.server.address, "attacker"), time.Now()
-		a.do(attacker)
-		v.took[a.name] = max(v.took[a.name], time.Since(begin))
-		require.NoError(v.t, p.end(), "%s: the probe failed", a.name)
-		attacker.cleanUp()
-		attacker.http.CloseIdleConnections()
-		p.http.CloseIdleConnections()
-		v.check(a.name, p)
+		require.LessOrEqual(v.t, v.last.Overtaken, maxOvertaken, "%s: the probe was overtaken %d times in a row, by %s", a.name, plays, v.last.By)
 	}
+}
+
+// survives plays an attack. It returns false if too many requests overtook the probe's.
+func (v *victim) survives(a attack) bool {
+	p := newClient(v.t, v.server.address, probeAgent).begin()
+	attacker, begin := newClient(v.t, v.server.address, "attacker"), time.Now()
+	a.do(attacker)
+	v.took[a.name] = max(v.took[a.name], time.Since(begin))
+	require.NoError(v.t, p.end(), "%s: the probe failed", a.name)
+	attacker.cleanUp()
+	attacker.http.CloseIdleConnections()
+	p.http.CloseIdleConnections()
+	v.check(a.name, p)
+	return v.last.Overtaken <= maxOvertaken
 }
 
 // check checks that nothing is lost, and that the probe went on.
@@ -160,7 +182,7 @@ func (v *victim) check(name string, p *probe) {
 	written := v.owner.patch(probed+"written", mergeType, fmt.Sprintf(`{"data": {"n": "%d"}}`, v.writes))
 	require.Equal(v.t, http.StatusOK, written.code, "%s: %s", name, written.body)
 	f := v.server.figures(v.t, "")
-	require.LessOrEqual(v.t, f.Overtaken, maxOvertaken, "%s: the probe was overtaken, by %s", name, f.By)
+	v.last = f
 	require.Less(v.t, p.longest, maxWait, "%s: the probe waited", name)
 	if f.Overtaken > v.overtaken.Overtaken {
 		v.overtaken = f
