@@ -37,6 +37,12 @@ type Writer struct {
 	Subresource string
 	Time        string     // RFC 3339
 	Ignored     [][]string // paths of fields that this request cannot write
+	// Convert returns an object in another version, with the type of the version. Nil: an object has
+	// the same fields in all versions.
+	Convert func(obj map[string]any, apiVersion string) (map[string]any, Type, error)
+	// Replicas returns the path that the subresource scale writes in a version; nil without a path.
+	// A nil function: the path is the same in all versions.
+	Replicas func(apiVersion string) []string
 }
 
 // Update returns the managedFields of an object after a request that is not an apply; nil if no
@@ -76,7 +82,9 @@ func (w Writer) change(before, next map[string]any) ([]any, error) {
 
 func (w Writer) update(o *owners, before, next map[string]any) error {
 	// They are not checked, because stored objects are compared.
-	before, next = different(before, next, 1)
+	if w.Convert == nil { // otherwise whole objects are converted
+		before, next = different(before, next, 1)
+	}
 	for _, obj := range []map[string]any{before, next} {
 		if err := checkWidth("", obj); err != nil {
 			return err
@@ -88,7 +96,7 @@ func (w Writer) update(o *owners, before, next map[string]any) error {
 		return err
 	}
 	mine := stripped(fields[current])
-	if w.Subresource == "scale" && mine != nil && !o.owns(mine.Set()) {
+	if w.Subresource == "scale" && mine != nil && !w.ownsScale(o, mine.Set()) {
 		return nil // a Scale whose fields have no owner has no managedFields, so its fields get no owner
 	}
 	o.fields = fields
@@ -98,6 +106,23 @@ func (w Writer) update(o *owners, before, next map[string]any) error {
 	delete(fields, current)
 	o.limit()
 	return nil
+}
+
+// ownsScale reports whether a manager owns the fields that a Scale has written, each in its version.
+func (w Writer) ownsScale(o *owners, written *fieldpath.Set) bool {
+	if w.Replicas == nil {
+		return o.owns(written)
+	}
+	for _, v := range o.fields {
+		var path fieldpath.Path
+		for _, name := range w.Replicas(string(v.APIVersion())) {
+			path = append(path, fieldpath.FieldNameElement(name))
+		}
+		if len(path) > 0 && v.Set().Has(path) {
+			return true
+		}
+	}
+	return false
 }
 
 // Apply merges a configuration into an object. A new object has only apiVersion, kind and metadata.
@@ -168,6 +193,9 @@ func (w Writer) id(operation metav1.ManagedFieldsOperationType) string {
 
 func (w Writer) updater() *merge.Updater {
 	b := merge.UpdaterBuilder{Converter: sameForm{}}
+	if w.Convert != nil {
+		b.Converter = otherForms(w.Convert)
+	}
 	if len(w.Ignored) > 0 {
 		set := fieldpath.NewSet()
 		for _, names := range w.Ignored {
@@ -190,6 +218,24 @@ func (sameForm) Convert(v *typed.TypedValue, _ fieldpath.APIVersion) (*typed.Typ
 }
 
 func (sameForm) IsMissingVersionError(error) bool { return false }
+
+// otherForms converts objects between versions.
+type otherForms func(obj map[string]any, apiVersion string) (map[string]any, Type, error)
+
+// Convert returns an object in a version; an object that does not exist yet exists in no version.
+func (f otherForms) Convert(v *typed.TypedValue, version fieldpath.APIVersion) (*typed.TypedValue, error) {
+	obj, _ := v.AsValue().Unstructured().(map[string]any)
+	if obj["apiVersion"] == string(version) {
+		return v, nil
+	}
+	other, t, err := f(obj, string(version))
+	if err != nil {
+		return nil, err
+	}
+	return t.unchecked(other), nil
+}
+
+func (otherForms) IsMissingVersionError(error) bool { return false }
 
 // identityFields have no owner: they identify the object, or the server sets them.
 var identityFields = fieldpath.NewSet(

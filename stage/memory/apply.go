@@ -30,7 +30,7 @@ func (r *request) apply(body any, o metav1.PatchOptions) (*unstructured.Unstruct
 	}
 	before := map[string]any{"apiVersion": config["apiVersion"], "kind": config["kind"]}
 	if !isNew {
-		before = old.object().Object
+		before = r.before.Object
 	}
 	next, err := r.configured(before, config, o.Force != nil && *o.Force)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"maps"
 	"slices"
 	"time"
 
@@ -97,31 +96,19 @@ func (c *Cluster) Now() time.Time {
 	return c.now()
 }
 
-// result returns what this handle returns for a stored object.
-func (c *Cluster) result(k *kind, obj *unstructured.Unstructured) *unstructured.Unstructured {
+// result returns what this handle returns for an object in the version of the request.
+func (c *Cluster) result(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	if obj == nil {
 		return nil
 	}
-	obj = k.asVersion(obj)
 	if c.shared {
 		return obj
 	}
 	return &unstructured.Unstructured{Object: object.CopyMap(obj.Object)}
 }
 
-// asVersion returns an object in the requested version. Only apiVersion changes, as for custom
-// resources without a conversion webhook.
-func (k *kind) asVersion(obj *unstructured.Unstructured) *unstructured.Unstructured {
-	if k.table.apiVersion == k.apiVersion || obj.Object["apiVersion"] == k.apiVersion {
-		return obj
-	}
-	other := maps.Clone(obj.Object)
-	other["apiVersion"] = k.apiVersion
-	return &unstructured.Unstructured{Object: other}
-}
-
 // Get returns one object. It ignores the namespace for a cluster-scoped kind.
-func (c *Cluster) Get(_ context.Context, gvk schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error) {
+func (c *Cluster) Get(ctx context.Context, gvk schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error) {
 	c.expireBeforeRead(gvk)
 	c.mu.RLock()
 	k, r, err := c.find(gvk, name)
@@ -131,13 +118,23 @@ func (c *Cluster) Get(_ context.Context, gvk schema.GroupVersionKind, name types
 		obj, ready = r.slot.peek()
 	}
 	c.mu.RUnlock()
+	if err != nil {
+		return nil, err
+	}
 	if !ready {
 		obj = c.unpacked(r)
 	}
-	return c.result(k, obj), err
+	if obj == nil {
+		return nil, nil
+	}
+	if obj, err = c.asVersion(ctx, k, obj); err != nil {
+		return nil, err
+	}
+	return c.result(obj), nil
 }
 
-// All returns all objects by resource, namespace and name, each in one version.
+// All returns all objects by resource, namespace and name, each in the version in which it is
+// stored.
 func (c *Cluster) All() iter.Seq[*unstructured.Unstructured] {
 	return func(yield func(*unstructured.Unstructured) bool) {
 		for _, obj := range c.stored() {
@@ -220,7 +217,7 @@ func (c *Cluster) List(ctx context.Context, gvk schema.GroupVersionKind, namespa
 	}
 	list := &unstructured.UnstructuredList{Object: p.header(k), Items: make([]unstructured.Unstructured, len(p.objects))}
 	for i, obj := range p.objects {
-		list.Items[i] = *c.result(k, obj)
+		list.Items[i] = *c.result(obj)
 	}
 	return list, nil
 }

@@ -5,20 +5,22 @@ import (
 	"slices"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 var definitions = schema.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
 
 // define adds the kinds of a CustomResourceDefinition, one for each served version.
-func (s *store) define(crd map[string]any) {
+func (s *store) define(definition *unstructured.Unstructured) {
+	crd, f := definition.Object, formOf(definition)
 	s.forget(definedResource(crd))
 	versions, _ := object.Slice(crd, "spec", "versions")
 	for _, v := range versions {
 		version, _ := object.ToMap(v)
 		if served, given := object.Bool(version, "served"); served || !given {
 			openapi, _ := object.Map(version, "schema", "openAPIV3Schema")
-			s.addCustom(customKind(crd, version), openapi)
+			s.addCustom(customKind(crd, version), openapi, f)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func (c *Cluster) Delete(ctx context.Context, gvk schema.GroupVersionKind, name 
 		if old.isImmortal() {
 			return nil, apierrors.NewForbidden(namespaces, r.Name.Name, errors.New("this namespace may not be deleted"))
 		}
-		if err := r.review(old.object().Object, nil); err != nil || r.dryRun {
+		if err := r.review(r.before.Object, nil); err != nil || r.dryRun {
 			return nil, err
 		}
 		r.delete(old, o)

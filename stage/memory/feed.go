@@ -41,7 +41,7 @@ func (f *Feed) Next() (watch.Event, bool) {
 	f.ready[0] = watch.Event{}
 	f.ready = f.ready[1:]
 	if obj, ok := e.Object.(*unstructured.Unstructured); ok {
-		e.Object = f.watcher.handle.result(f.watcher.kind, obj)
+		e.Object = f.watcher.handle.result(obj)
 	}
 	return e, true
 }

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"context"
 	"maps"
 	"slices"
 
@@ -52,6 +53,13 @@ type Hooks struct {
 	// or refuse the write. The cluster calls it after Review, also for a deletion (Review.New is
 	// nil), and again if the stored object has changed meanwhile.
 	Remote func(*Review) func() error
+	// Convert returns the objects of a Conversion in the wanted version, in the same order. The
+	// cluster calls it without its lock for kinds whose definition has another strategy than None in
+	// spec.conversion: when a request reads objects that are stored in another version, and before a
+	// write is stored. The result must not share maps and lists with the given objects if it changes
+	// them. An error is the answer to the request; a watch ends with it. If several hooks have
+	// Convert, the last is called. Without it, only apiVersion changes.
+	Convert func(context.Context, Conversion) ([]*unstructured.Unstructured, error)
 	// Confirm is like Remote, but the cluster calls its function last, for a valid object, and the
 	// function must not change the object.
 	Confirm func(*Review) func() error

@@ -44,6 +44,7 @@ type kind struct {
 	schema     patch.Schema
 	fields     func() managedfields.Type
 	builtin    bool
+	form       form
 	table      *table
 	apiVersion string
 }
@@ -176,7 +177,7 @@ func (s *store) addBuiltins() {
 }
 
 // addCustom adds a kind with its OpenAPI schema, or replaces a custom one of the same name.
-func (s *store) addCustom(k Kind, openapi map[string]any) {
+func (s *store) addCustom(k Kind, openapi map[string]any, f form) {
 	if old := s.kinds[k.GroupVersionKind]; old != nil && old.builtin {
 		return
 	}
@@ -184,7 +185,7 @@ func (s *store) addCustom(k Kind, openapi map[string]any) {
 		k.Resource = strings.ToLower(k.Kind) + "s"
 	}
 	k.Fields = slices.Clone(k.Fields)
-	s.add(&kind{Kind: k, traits: counted | ownMeta | versioned, fields: sync.OnceValue(func() managedfields.Type { return managedfields.Defined(openapi) })})
+	s.add(&kind{Kind: k, form: f, traits: counted | ownMeta | versioned, fields: sync.OnceValue(func() managedfields.Type { return managedfields.Defined(openapi) })})
 }
 
 // add adds a kind with its table. All versions of a resource share one table.

@@ -105,22 +105,35 @@ func (c *Cluster) page(ctx context.Context, gvk schema.GroupVersionKind, namespa
 		return nil, page{}, err
 	}
 	c.mu.Lock()
+	var p page
 	if l.from != nil {
-		defer c.mu.Unlock()
-		p, err := c.pages.next(l, k.table)
-		return k, p, err
+		p, err = c.pages.next(l, k.table)
+	} else {
+		p, err = c.stateOf(k.table, l)
 	}
-	p, err := c.stateOf(k.table, l)
 	c.mu.Unlock()
-	if err == nil {
-		p.objects, err = l.of(ctx, p.objects)
+	if err == nil && l.from == nil {
+		p, err = c.firstPage(ctx, k, p, l)
 	}
-	if err != nil || l.limit <= 0 || int(l.limit) >= len(p.objects) {
-		return k, p, err
+	if err == nil {
+		p.objects, err = c.versions(ctx, k, p.objects)
+	}
+	return k, p, err
+}
+
+// firstPage selects from all objects. Selectors are for the version of the request.
+func (c *Cluster) firstPage(ctx context.Context, k *kind, p page, l listing) (_ page, err error) {
+	if k.converts() && l.selects() {
+		if p.objects, err = c.versions(ctx, k, p.objects); err != nil {
+			return p, err
+		}
+	}
+	if p.objects, err = l.of(ctx, p.objects); err != nil || l.limit <= 0 || int(l.limit) >= len(p.objects) {
+		return p, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return k, c.pages.split(p, l.limit), nil
+	return c.pages.split(p, l.limit), nil
 }
 
 // stateOf returns all objects of a table in the namespace and at the version of a listing.

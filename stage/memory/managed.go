@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"context"
 	"errors"
 	"maps"
 
@@ -8,11 +9,13 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/internal/patch"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // writer returns the manager and operation of this request. objects are the objects of the request.
 func (r *request) writer(objects ...map[string]any) managedfields.Writer {
-	return managedfields.Writer{
+	w := managedfields.Writer{
 		Type:        r.kind.fields(),
 		APIVersion:  r.kind.apiVersion,
 		Manager:     r.manager,
@@ -20,6 +23,48 @@ func (r *request) writer(objects ...map[string]any) managedfields.Writer {
 		Time:        r.timestamp(0),
 		Ignored:     r.ignored(objects),
 	}
+	if r.kind.converts() {
+		w.Convert, w.Replicas = r.store.formFor(r.ctx, r.kind), r.kind.form.replicas
+	}
+	return w
+}
+
+// formFor returns a function that converts objects of a kind, with the fields of their versions.
+func (s *store) formFor(ctx context.Context, k *kind) func(map[string]any, string) (map[string]any, managedfields.Type, error) {
+	return func(obj map[string]any, apiVersion string) (map[string]any, managedfields.Type, error) {
+		objs := []*unstructured.Unstructured{{Object: obj}}
+		if !isIdentity(obj) {
+			var err error
+			if objs, err = s.converted(ctx, k, objs, Conversion{APIVersion: apiVersion, Definition: k.form.definition, Purpose: ToCompare}); err != nil {
+				return nil, managedfields.Type{}, err
+			}
+		}
+		return objs[0].Object, s.fieldsOf(k, apiVersion), nil
+	}
+}
+
+// isIdentity reports whether an object has nothing but its kind. Nothing has to be converted then.
+func isIdentity(obj map[string]any) bool {
+	return len(obj) == 0 || len(obj) == 2 && obj["apiVersion"] != nil && obj["kind"] != nil
+}
+
+// fieldsOf returns the types of the fields of a custom kind in any version of its definition.
+func (s *store) fieldsOf(k *kind, apiVersion string) managedfields.Type {
+	s.mu.RLock()
+	other := s.kinds[schema.FromAPIVersionAndKind(apiVersion, k.Kind.Kind)]
+	s.mu.RUnlock()
+	if other != nil && !other.builtin {
+		return other.fields()
+	}
+	versions, _ := object.Slice(k.form.definition.Object, "spec", "versions")
+	for _, v := range versions { // it is not served
+		version, _ := object.ToMap(v)
+		if name, _ := object.String(version, "name"); apiVersion == k.Group+"/"+name {
+			openapi, _ := object.Map(version, "schema", "openAPIV3Schema")
+			return managedfields.Defined(openapi)
+		}
+	}
+	return managedfields.Defined(nil)
 }
 
 // ignored returns the fields that this request does not write: the status, or, for a request for

@@ -54,7 +54,7 @@ func (r *request) patch(t types.PatchType, body any) (*unstructured.Unstructured
 	if err != nil {
 		return nil, err
 	}
-	next, err := r.patched(old.object().Object, t, body)
+	next, err := r.patched(r.before.Object, t, body)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (r *request) patchValue(p transport.PatchResult) (*unstructured.Unstructure
 	if err != nil {
 		return nil, err
 	}
-	stored := old.object().Object
+	stored := r.before.Object
 	if after, ok := r.made(p, stored); ok {
 		return r.replacePatched(old, after)
 	}
@@ -136,7 +136,7 @@ func malformed(err error) error {
 // replacePatched checks that the result of a patch is an object of the same kind and name, and
 // stores it.
 func (r *request) replacePatched(old *record, next any) (*unstructured.Unstructured, error) {
-	obj := old.object().Object
+	obj := r.before.Object
 	root, ok := next.(map[string]any)
 	if !ok {
 		return nil, unprocessable(errors.New("the patched object is no object"))

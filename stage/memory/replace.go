@@ -13,7 +13,7 @@ import (
 // replace stores the next version of an object. next can share parts with the stored version or
 // with other objects.
 func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstructured, error) {
-	before := old.object().Object
+	before := r.before.Object
 	if err := r.checkVersion(metadataOf(before), metadataOf(next)); err != nil {
 		return nil, err
 	}
@@ -37,18 +37,27 @@ func (r *request) replace(old *record, next map[string]any) (*unstructured.Unstr
 		return nil, err
 	}
 	revertTimes(before, next)
+	return r.storeNext(old, before, next)
+}
+
+// storeNext stores the next version of an object, unless it is stored already.
+func (r *request) storeNext(old *record, before, next map[string]any) (*unstructured.Unstructured, error) {
+	r.count(before, next)
+	stored, err := r.inStorage(before, next)
+	if err != nil {
+		return nil, err
+	}
 	r.view.putStatuses()
-	if patch.Equal(before["status"], next["status"]) && patch.Equal(before, next) { // the status is compared first, because in most writes only the status differs
+	if is := r.seen.Object; patch.Equal(is["status"], stored["status"]) && patch.Equal(is, stored) { // the status is compared first, because in most writes only the status differs
 		return old.object(), nil
 	}
-	r.count(before, next)
 	r.warn(before, next)
 	switch {
 	case r.dryRun:
 	case finished(metadataOf(next)):
 		r.drop(old)
 	default:
-		r.putWeighed(old, next, r.view.bytes)
+		r.putWeighed(old, stored, r.view.bytes)
 		return old.object(), nil
 	}
 	return &unstructured.Unstructured{Object: next}, nil

@@ -40,7 +40,7 @@ func (c *Cluster) Scale(ctx context.Context, gvk schema.GroupVersionKind, name t
 		if s.Apply {
 			return r.applyScale(old, s)
 		}
-		next := withFieldAt(old.object().Object, s.Path, s.Replicas)
+		next := withFieldAt(r.before.Object, s.Path, s.Replicas)
 		if s.ResourceVersion != "" {
 			next["metadata"] = withField(metadataOf(next), "resourceVersion", s.ResourceVersion)
 		}
@@ -50,7 +50,7 @@ func (c *Cluster) Scale(ctx context.Context, gvk schema.GroupVersionKind, name t
 
 // applyScale applies a configuration that has only the replicas.
 func (r *request) applyScale(old *record, s Scale) (*unstructured.Unstructured, error) {
-	before := old.object().Object
+	before := r.before.Object
 	config := withFieldAt(map[string]any{"apiVersion": before["apiVersion"], "kind": before["kind"], "metadata": map[string]any{"name": r.Name.Name}}, s.Path, s.Replicas)
 	next, err := r.configured(before, config, s.Force)
 	if err != nil {

@@ -104,7 +104,7 @@ func (s selection) all(t *table) []*unstructured.Unstructured {
 
 // of returns the objects that match, in place. It needs no lock. It gives up when ctx ends.
 func (s selection) of(ctx context.Context, objs []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
-	if s.labels == nil && len(s.fields) == 0 {
+	if !s.selects() {
 		return objs, nil
 	}
 	if s.steps > maxSteps/max(len(objs), 1) {
@@ -124,6 +124,9 @@ func (s selection) of(ctx context.Context, objs []*unstructured.Unstructured) ([
 	clear(objs[len(found):])
 	return found, nil
 }
+
+// selects reports whether the selection has selectors.
+func (s selection) selects() bool { return s.labels != nil || len(s.fields) > 0 }
 
 func (s selection) matches(obj *unstructured.Unstructured) bool {
 	if s.labels != nil {

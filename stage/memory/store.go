@@ -55,7 +55,7 @@ func newStore(o Options) *store {
 	}
 	s.addBuiltins()
 	for _, k := range o.Kinds {
-		s.addCustom(k, nil)
+		s.addCustom(k, nil, form{})
 	}
 	return s
 }
@@ -201,7 +201,7 @@ func (s *store) putWeighed(r *record, obj map[string]any, bytes int) {
 	}
 	s.note(event{version: s.version, typ: typ, record: r, obj: next, old: old, bytes: bytes})
 	if r.kind.table.resource == definitions {
-		s.define(obj)
+		s.define(next)
 	}
 	if hasTTL(r.kind.table.resource) {
 		s.expiries.keep(r, s.now())

@@ -59,7 +59,7 @@ func (s sharing) ReplaceStatus(ctx context.Context, obj *unstructured.Unstructur
 		if err != nil {
 			return nil, err
 		}
-		stored := old.object()
+		stored := r.before
 		if obj.GetResourceVersion() != stored.GetResourceVersion() {
 			return nil, r.modified()
 		}

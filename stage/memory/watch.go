@@ -2,7 +2,9 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sort"
 	"strconv"
@@ -174,7 +176,7 @@ func (w *watcher) start(ctx context.Context, gvk schema.GroupVersionKind, namesp
 	c.mu.Lock()
 	present, mark := w.join(version, o)
 	c.mu.Unlock()
-	if present, err = w.selection.of(ctx, present); err != nil {
+	if present, err = w.chosen(ctx, present); err != nil {
 		w.leaveLog()
 		return err
 	}
@@ -185,6 +187,19 @@ func (w *watcher) start(ctx context.Context, gvk schema.GroupVersionKind, namesp
 		w.initial = append(w.initial, watch.Event{Type: watch.Bookmark, Object: mark})
 	}
 	return nil
+}
+
+// chosen returns the objects that match, in the version of the watch.
+func (w *watcher) chosen(ctx context.Context, objs []*unstructured.Unstructured) (_ []*unstructured.Unstructured, err error) {
+	if w.kind.converts() {
+		if objs, err = w.handle.versions(ctx, w.kind, objs); err != nil {
+			return nil, err
+		}
+	}
+	if objs, err = w.selection.of(ctx, objs); err != nil {
+		return nil, err
+	}
+	return w.handle.versions(ctx, w.kind, objs)
 }
 
 // join finds the first event to report. It returns the existing objects if the watch begins with
@@ -245,8 +260,13 @@ func tooLarge(version, current uint64) *apierrors.StatusError {
 	return err
 }
 
-func expired(message string) watch.Event {
-	status := apierrors.NewResourceExpired(message).Status()
+func expired(message string) watch.Event { return failed(apierrors.NewResourceExpired(message)) }
+
+func failed(err error) watch.Event {
+	status := metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error()}
+	if known := apierrors.APIStatus(nil); errors.As(err, &known) {
+		status = known.Status()
+	}
 	return watch.Event{Type: watch.Error, Object: &status}
 }
 
@@ -307,7 +327,7 @@ func (w *watcher) leaveLog() {
 
 // read appends the next events that match to an empty batch. It returns false if events were lost.
 func (w *watcher) read(batch []watch.Event) ([]watch.Event, bool) {
-	if w.selection.steps > fewSteps {
+	if w.selection.steps > fewSteps || w.kind.table.apiVersion != w.kind.apiVersion {
 		return w.readSlowly(batch)
 	}
 	w.handle.mu.RLock()
@@ -325,12 +345,16 @@ func (w *watcher) read(batch []watch.Event) ([]watch.Event, bool) {
 	return batch, true
 }
 
-// readSlowly is read for large selectors: it matches without the lock.
+// readSlowly is read for large selectors and for kinds with several versions: it matches and
+// converts without the lock. An event that cannot be converted becomes an ERROR event.
 func (w *watcher) readSlowly(batch []watch.Event) ([]watch.Event, bool) {
 	for len(batch) == 0 {
 		events, ok := w.copyNext()
 		if !ok || len(events) == 0 {
 			return batch, ok
+		}
+		if err := w.convert(events); err != nil {
+			return append(batch, failed(err)), true
 		}
 		for _, e := range events {
 			if e, ok := w.event(e); ok {
@@ -347,6 +371,42 @@ func (w *watcher) event(e event) (watch.Event, bool) {
 		return watch.Event{}, false
 	}
 	return w.selection.event(e)
+}
+
+// convert replaces the objects of events by objects in the version of the watch.
+func (w *watcher) convert(events []event) (err error) {
+	objs := make([]*unstructured.Unstructured, 0, 2*len(events))
+	for _, e := range events {
+		if !w.selection.isIn(e.obj) {
+			continue
+		}
+		objs = append(objs, e.obj)
+		if e.old != nil && w.selection.selects() {
+			objs = append(objs, e.old)
+		}
+	}
+	if objs, err = w.handle.versions(w.context(), w.kind, objs); err != nil {
+		return err
+	}
+	for i := range events {
+		e := &events[i]
+		if !w.selection.isIn(e.obj) {
+			continue
+		}
+		e.obj, objs = objs[0], objs[1:]
+		if e.old != nil && w.selection.selects() {
+			e.old, objs = objs[0], objs[1:]
+		}
+	}
+	return nil
+}
+
+// context returns the context of the watch. A Feed has none.
+func (w *watcher) context() context.Context {
+	if w.ctx == nil {
+		return context.Background()
+	}
+	return w.ctx
 }
 
 // copyNext returns the next events, at most 256. It returns false if events were lost.
@@ -367,7 +427,7 @@ func (w *watcher) copyNext() ([]event, bool) {
 func (w *watcher) send(events []watch.Event) bool {
 	for _, e := range events {
 		if obj, ok := e.Object.(*unstructured.Unstructured); ok {
-			e.Object = w.handle.result(w.kind, obj)
+			e.Object = w.handle.result(obj)
 		}
 		select {
 		case <-w.ctx.Done():

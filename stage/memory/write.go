@@ -27,9 +27,10 @@ type request struct {
 	dryRun  bool
 	found   *record // the record and the object that the request decides about; nil without one
 	seen    *unstructured.Unstructured
-	view    Review  // the view of hooks on this write
-	decided *Review // the write with the changes of the remote calls
-	settled bool    // ... and the confirming calls have accepted it
+	before  *unstructured.Unstructured // seen in the version of the request
+	view    Review                     // the view of hooks on this write
+	decided *Review                    // the write with the changes of the remote calls
+	settled bool                       // ... and the confirming calls have accepted it
 	ctx     context.Context
 	tries   int
 
@@ -51,7 +52,13 @@ func (c *Cluster) write(r request, f func(*request) (*unstructured.Unstructured,
 	if err != nil {
 		return nil, err
 	}
-	return c.result(r.kind, obj), nil
+	if obj == nil {
+		return nil, nil
+	}
+	if obj, err = c.asVersion(r.ctx, r.kind, obj); err != nil {
+		return nil, err
+	}
+	return c.result(obj), nil
 }
 
 // carryOut does a write under the lock, and gives r its outcome.
@@ -71,6 +78,9 @@ func (r *request) do(f func(*request) (*unstructured.Unstructured, error)) (obj 
 	}
 	r.Name = r.kind.key(r.Name)
 	r.look()
+	if err := r.see(); err != nil {
+		return nil, err
+	}
 	switch {
 	case r.Subresource == "", r.Subresource == "status" && r.kind.Status, r.special:
 		return f(r)
@@ -237,9 +247,13 @@ func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Un
 	if r.dryRun {
 		return &unstructured.Unstructured{Object: root}, nil
 	}
+	stored, err := r.inStorage(nil, root)
+	if err != nil {
+		return nil, err
+	}
 	r.view.putStatuses()
 	r.warn(nil, root)
-	return r.insert(r.kind, r.Name, root, r.view.bytes).object(), nil
+	return r.insert(r.kind, r.Name, stored, r.view.bytes).object(), nil
 }
 
 // taken returns the error for an object whose name is taken. An invalid object gets the error of

@@ -29,6 +29,8 @@ type definitionCase struct {
 		ContentType, Compare string
 		Body                 map[string]any
 	}
+
+	conversion map[string]any // spec.conversion
 }
 
 // group is the group of the kind of a case.
@@ -40,9 +42,12 @@ func (c definitionCase) group() string {
 func (c definitionCase) definition(t *testing.T) httpRequest {
 	v1 := map[string]any{"name": "v1", "served": true, "storage": true}
 	maps.Copy(v1, c.Version)
+	spec := map[string]any{"group": c.group(), "scope": "Namespaced", "names": map[string]any{"plural": "things", "kind": "Thing", "shortNames": []any{"th"}}, "versions": append([]any{v1}, c.Versions...)}
+	if c.conversion != nil {
+		spec["conversion"] = c.conversion
+	}
 	body, err := json.Marshal(map[string]any{
-		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "things." + c.group()},
-		"spec": map[string]any{"group": c.group(), "scope": "Namespaced", "names": map[string]any{"plural": "things", "kind": "Thing", "shortNames": []any{"th"}}, "versions": append([]any{v1}, c.Versions...)}})
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "things." + c.group()}, "spec": spec})
 	require.NoError(t, err)
 	return httpRequest{Method: http.MethodPost, Path: definitionsPath, Body: string(body)}
 }

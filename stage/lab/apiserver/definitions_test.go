@@ -102,16 +102,3 @@ func TestUnsoundDefinitionsAreRefused(t *testing.T) {
 	require.ErrorAs(t, err, &status)
 	require.EqualValues(t, http.StatusUnprocessableEntity, status.Status().Code)
 }
-
-// TestConversionByWebhookIsRefused holds that objects are not served unconverted in silence; with one
-// served version nothing has to be converted.
-func TestConversionByWebhookIsRefused(t *testing.T) {
-	client := dynamic.NewForConfigOrDie(apiserver.Start(t, memory.New(memory.Options{}), apiserver.Options{}))
-	webhook := `{group: x.io, conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {url: "https://x.io/convert"}}},`
-	one := strings.Replace(ovens, "{group: x.io,", webhook, 1)
-	two := strings.Replace(one, "versions: [", "versions: [{name: v2, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}, ", 1)
-	_, err := client.Resource(definitionKind).Create(t.Context(), fields(t, two), metav1.CreateOptions{})
-	require.ErrorContains(t, err, "spec.conversion.strategy: Forbidden: this server calls no conversion webhooks")
-	_, err = client.Resource(definitionKind).Create(t.Context(), fields(t, one), metav1.CreateOptions{})
-	require.NoError(t, err)
-}

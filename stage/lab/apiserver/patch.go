@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -21,7 +22,10 @@ func (c *call) patch() error {
 	if kind, data, err = c.patchOfStorage(kind, data); err != nil {
 		return err
 	}
-	before := c.stored()
+	before, err := c.stored()
+	if err != nil {
+		return err
+	}
 	u, err := c.cluster.Patch(c.ctx, c.of.storage, c.key(), kind, data, o, c.subresources()...)
 	if err != nil {
 		return err
@@ -33,13 +37,13 @@ func (c *call) patch() error {
 	return c.write(http.StatusOK, u)
 }
 
-// stored returns the object of the path, nil if there is none.
-func (c *call) stored() *unstructured.Unstructured {
+// stored returns the object of the path, nil if there is none. The error is that of its conversion.
+func (c *call) stored() (*unstructured.Unstructured, error) {
 	u, err := c.cluster.Get(c.ctx, c.of.storage, c.key())
-	if err != nil {
-		return nil
+	if apierrors.IsNotFound(err) {
+		return nil, nil
 	}
-	return u
+	return u, err
 }
 
 // patchBody reads a patch, its type and its options.

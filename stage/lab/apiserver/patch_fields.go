@@ -98,8 +98,8 @@ func (c *call) checkSteps(data []byte, validation string) ([]byte, error) {
 
 // patchedBy is the object of the path after a JSON patch, as JSON; false if it cannot be told.
 func (c *call) patchedBy(data []byte) ([]byte, bool) {
-	before := c.stored()
-	if before == nil || c.of.storage != c.of.kind {
+	before, err := c.stored()
+	if err != nil || before == nil || c.of.storage != c.of.kind {
 		return nil, false
 	}
 	patched, err := memory.ApplyJSONPatch(before.Object, data)

@@ -39,7 +39,7 @@ type Options struct {
 	// that Pods are what was written, and need no ServiceAccount.
 	ServiceAccounts bool
 
-	// Webhooks returns the server of the admission webhooks on a host: of a URL, "127.0.0.1:9443", or
+	// Webhooks returns the server of the admission and conversion webhooks on a host: of a URL, "127.0.0.1:9443", or
 	// of a Service, "name.namespace.svc"; nil for other hosts. They are called without a connection,
 	// also in a testing/synctest bubble. For a manager it is GetWebhookServer().WebhookMux(). It is
 	// called for each request, by any goroutine. Default: URLs are called over the network, and
@@ -87,7 +87,12 @@ type Server struct {
 // It creates the namespaces that every cluster has, and what
 // kube-controller-manager creates in each, where these are missing.
 func New(c *memory.Cluster, o Options) (*Server, error) {
-	s := &Server{cluster: c, schemas: definitions.New(), log: o.Log, bare: o.Bare, ca: o.ca, large: make(chan struct{}, mostLarge), maxTime: o.maxTime}
+	handlers := webhooks.Handlers{On: o.Webhooks, May: o.WebhookHosts}
+	converter, err := webhooks.NewConverter(handlers)
+	if err != nil {
+		return nil, fmt.Errorf("apiserver: %w", err)
+	}
+	s := &Server{cluster: c, schemas: definitions.New(definitions.Options{Convert: converter.Convert}), log: o.Log, bare: o.Bare, ca: o.ca, large: make(chan struct{}, mostLarge), maxTime: o.maxTime}
 	c.TrackFields()
 	c.Extend(defaults.Hooks())
 	if o.ServiceAccounts {
@@ -100,7 +105,7 @@ func New(c *memory.Cluster, o Options) (*Server, error) {
 	compiler, objects := rules.NewCompiler(), attributes.Objects(c, s.fill)
 	decide := policies.New(c, compiler, objects, s.typesOf)
 	c.Extend(decide.Hooks())
-	c.Extend(webhooks.New(webhooks.Options{Compiler: compiler, Objects: objects, Handlers: webhooks.Handlers{On: o.Webhooks, May: o.WebhookHosts}, Before: decide.Mutate}).Hooks())
+	c.Extend(webhooks.New(webhooks.Options{Compiler: compiler, Objects: objects, Handlers: handlers, Before: decide.Mutate}).Hooks())
 	if err := s.kinds.start(c); err != nil {
 		return nil, err
 	}

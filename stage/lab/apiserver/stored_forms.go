@@ -44,7 +44,7 @@ func (c *call) toStorage(u *unstructured.Unstructured) *unstructured.Unstructure
 		return u
 	}
 	var stored map[string]any
-	if s := c.stored(); s != nil {
+	if s, _ := c.stored(); s != nil { // built-in kinds are not converted
 		stored = s.Object
 	}
 	out := &unstructured.Unstructured{Object: form.to(u.Object, stored)}
@@ -66,10 +66,13 @@ func (c *call) fromStorage(u *unstructured.Unstructured) *unstructured.Unstructu
 // patchOfStorage returns a patch of the object as it is stored. Lists of the kinds with another form
 // are replaced as a whole, so a strategic merge is a merge.
 func (c *call) patchOfStorage(kind types.PatchType, patch []byte) (types.PatchType, []byte, error) {
-	stored := c.stored()
-	switch {
-	case c.of.storage == c.of.kind || kind != types.ApplyYAMLPatchType && stored == nil:
+	if c.of.storage == c.of.kind {
 		return kind, patch, nil
+	}
+	stored, err := c.stored()
+	switch {
+	case err != nil || kind != types.ApplyYAMLPatchType && stored == nil:
+		return kind, patch, err
 	case kind == types.ApplyYAMLPatchType:
 		var given map[string]any
 		if err := yaml.Unmarshal(patch, &given); err != nil {

@@ -316,7 +316,10 @@ func (c *call) update() error {
 		return err
 	}
 	o.FieldManager = c.manager(o.FieldManager)
-	before := c.stored()
+	before, err := c.stored()
+	if err != nil {
+		return err
+	}
 	if u, err = c.cluster.Update(c.ctx, u, o, c.subresources()...); err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 // define returns a cluster with a definition whose spec has a schema.
 func define(t *testing.T, spec string) (*memory.Cluster, error) {
 	c := memory.New(memory.Options{})
-	c.Extend(definitions.New().Hooks())
+	c.Extend(definitions.New(definitions.Options{}).Hooks())
 	c.Extend(definitions.Check())
 	return c, c.Load(t.Context(), []byte(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: ovens.example.com}, spec: {
   group: example.com, scope: Namespaced, names: {plural: ovens, kind: Oven}, versions: [{name: v1, served: true, storage: true,

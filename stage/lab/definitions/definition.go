@@ -10,6 +10,7 @@ import (
 	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/definitions/internal/form"
@@ -29,6 +30,12 @@ func fillDefinition(v *memory.Review) {
 	}
 	if spec["conversion"] == nil {
 		spec["conversion"] = map[string]any{"strategy": "None"}
+	}
+	if service, is, _ := unstructured.NestedFieldNoCopy(spec, "conversion", "webhook", "clientConfig", "service"); is {
+		if fields, _ := service.(map[string]any); fields != nil && fields["port"] == nil {
+			spec["conversion"] = runtime.DeepCopyJSONValue(spec["conversion"])
+			_ = unstructured.SetNestedField(spec, int64(443), "conversion", "webhook", "clientConfig", "service", "port")
+		}
 	}
 	root["spec"] = spec
 	storeVersion(v.New)
@@ -58,7 +65,7 @@ func storeVersion(crd *unstructured.Unstructured) {
 	crd.Object["status"] = status
 }
 
-// Check returns hooks that refuse a definition if an Index could not check or convert its objects.
+// Check returns hooks that refuse a definition if an Index could not check its objects.
 // The hooks of package validity replace them and check everything that kube-apiserver checks.
 func Check() memory.Hooks {
 	return memory.Hooks{Name: CheckName, Validate: checkDefinition}
@@ -79,7 +86,7 @@ func checkDefinition(v *memory.Review) error {
 	if faults := Affordable(crd); len(faults) > 0 {
 		return apierrors.NewInvalid(v.Kind.GroupKind(), v.Name.Name, faults)
 	}
-	if faults := append(schemaFaults(crd), conversionFaults(crd)...); len(faults) > 0 {
+	if faults := schemaFaults(crd); len(faults) > 0 {
 		return apierrors.NewInvalid(v.Kind.GroupKind(), v.Name.Name, faults)
 	}
 	return nil
@@ -108,13 +115,4 @@ func schemaFaults(crd *apiextensions.CustomResourceDefinition) (faults field.Err
 		faults = append(faults, structural.ValidateStructural(path, s)...)
 	}
 	return faults
-}
-
-// conversionFaults refuses a definition whose objects a webhook would have to convert.
-func conversionFaults(crd *apiextensions.CustomResourceDefinition) field.ErrorList {
-	served := slices.DeleteFunc(slices.Clone(crd.Spec.Versions), func(v apiextensions.CustomResourceDefinitionVersion) bool { return !v.Served })
-	if len(served) < 2 || crd.Spec.Conversion == nil || crd.Spec.Conversion.Strategy != apiextensions.WebhookConverter {
-		return nil
-	}
-	return field.ErrorList{field.Forbidden(field.NewPath("spec", "conversion", "strategy"), "this server calls no conversion webhooks: serve one version, or use None")}
 }

@@ -25,16 +25,24 @@ var resource = schema.GroupResource{Group: Kind.Group, Resource: "customresource
 
 // An Index has the compiled schemas of a cluster's custom kinds.
 type Index struct {
+	options     Options
 	mu          sync.Mutex
 	definitions map[string]*definition // by name
 }
 
+// Options of an [Index]. The zero value is the default.
+type Options struct {
+	// Convert converts the objects of definitions with spec.conversion.strategy Webhook. Default: a
+	// definition is refused if its objects would have to be converted.
+	Convert Converter
+}
+
 // New returns an index without schemas.
-func New() *Index { return &Index{definitions: map[string]*definition{}} }
+func New(o Options) *Index { return &Index{options: o, definitions: map[string]*definition{}} }
 
 // Hooks returns the hooks of a cluster that apply its definitions.
 func (x *Index) Hooks() memory.Hooks {
-	return memory.Hooks{Name: "definitions", Schemas: true, Default: x.fill, Validate: x.validate}
+	return memory.Hooks{Name: "definitions", Schemas: true, Default: x.fill, Validate: x.validate, Convert: x.convert}
 }
 
 // fill prunes an object of a custom kind and fills in its defaults.
@@ -63,6 +71,9 @@ func (x *Index) fill(v *memory.Review) error {
 // validate refuses an object of a custom kind that is not valid.
 func (x *Index) validate(v *memory.Review) error {
 	if v.Resource == resource {
+		if faults := x.conversionFaults(v.New, v.Old); len(faults) > 0 {
+			return apierrors.NewInvalid(v.Kind.GroupKind(), v.Name.Name, faults)
+		}
 		return nil
 	}
 	s, err := x.reviewed(v)
@@ -131,9 +142,10 @@ func (x *Index) Fill(ctx context.Context, c *memory.Cluster, obj *unstructured.U
 
 // Read returns an object as a client reads it in a version: with the defaults of the storage
 // version, and without fields that the version does not have. It returns the object itself if its
-// definition has had only one schema since its creation, otherwise a copy.
+// definition has had only one schema since its creation, or if a Converter has made the object,
+// otherwise a copy.
 func (x *Index) Read(crd, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if crd == nil || isAsWritten(crd) {
+	if crd == nil || isAsWritten(crd) || needsConverter(crd) && obj.GroupVersionKind().Version != storageVersion(crd) {
 		return obj, nil
 	}
 	read, err := x.schema(crd, obj.GroupVersionKind().Version)

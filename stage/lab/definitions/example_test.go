@@ -14,7 +14,7 @@ import (
 // A store fills in the default of a custom kind and refuses what its rule forbids.
 func ExampleIndex() {
 	cluster, ctx := memory.New(memory.Options{}), context.Background()
-	cluster.Extend(definitions.New().Hooks())
+	cluster.Extend(definitions.New(definitions.Options{}).Hooks())
 	cluster.Extend(definitions.Check())
 	err := cluster.Load(ctx, []byte(`
 apiVersion: apiextensions.k8s.io/v1

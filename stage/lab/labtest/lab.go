@@ -73,6 +73,9 @@ type Options struct {
 	Metrics autoscaling.Metrics
 	// Failures make random objects fail.
 	Failures []Failure
+	// Convert converts objects between the versions of definitions whose strategy is Webhook, since
+	// no webhook is called without a server. Default: such definitions are refused.
+	Convert definitions.Converter
 	// Strict fails the test at its end if objects asked for features that are not modelled, see
 	// [Lab.NotModelled]. Default: these features are logged.
 	Strict bool
@@ -169,7 +172,7 @@ func (l *Lab) start() error {
 // simulate compiles the Stages and makes the simulation.
 func (l *Lab) simulate() (err error) {
 	var from *memory.Cluster
-	l.schemas = definitions.New()
+	l.schemas = definitions.New(definitions.Options{Convert: l.options.Convert})
 	if l.base != nil {
 		l.set, from, l.schemas = l.base.set.WithEnv(l.options.Compile.Env), l.base.cluster, l.base.schemas
 	} else if l.set, err = stage.Compile(l.options.Compile, l.options.Stages...); err != nil {

@@ -21,8 +21,7 @@ import (
 )
 
 // Hooks returns hooks that refuse every definition that kube-apiserver would refuse, with all
-// faults at once. They also refuse definitions whose objects a webhook would have to convert. They
-// replace the hooks of [definitions.Check].
+// faults at once. They replace the hooks of [definitions.Check].
 func Hooks() memory.Hooks {
 	return memory.Hooks{Name: definitions.CheckName, Validate: check}
 }

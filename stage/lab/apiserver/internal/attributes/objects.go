@@ -1,6 +1,7 @@
 package attributes
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -13,7 +14,7 @@ import (
 )
 
 // Objects tell the plugins how to handle the objects of a cluster, which are fields for all kinds.
-// Its versions are those of the cluster; a conversion changes apiVersion and kind. fill fills in the
+// Its versions are those of the cluster, which converts them. fill fills in the
 // defaults of custom objects.
 func Objects(c *memory.Cluster, fill func(*unstructured.Unstructured)) admission.ObjectInterfaces {
 	return objects{c, fill}
@@ -61,9 +62,16 @@ func (o objects) Convert(in, out, _ any) error {
 		return fmt.Errorf("cannot convert a %T to a %T", in, out)
 	}
 	kind := to.GroupVersionKind()
+	if kind != from.GroupVersionKind() && kind.GroupKind() == from.GroupVersionKind().GroupKind() {
+		other, err := o.cluster.Convert(context.TODO(), from, kind.GroupVersion().String()) // the plugins give no context
+		if err != nil {
+			return err
+		}
+		from = other
+	}
 	to.Object = runtime.DeepCopyJSON(from.Object)
-	to.SetGroupVersionKind(kind)
-	if kind != from.GroupVersionKind() {
+	if to.GroupVersionKind() != kind {
+		to.SetGroupVersionKind(kind)
 		o.fill(to)
 	}
 	return nil

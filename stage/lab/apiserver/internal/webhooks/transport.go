@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"time"
 
 	"k8s.io/client-go/rest"
 )
@@ -29,15 +30,18 @@ func (h Handlers) on(host string) http.Handler {
 	return h.On(host)
 }
 
+// longest is how long a call takes at most, as in kube-apiserver. Admission webhooks can have less.
+const longest = 30 * time.Second
+
 // ClientConfigFor returns how to call webhooks with a URL.
 func (h Handlers) ClientConfigFor(hostPort string) (*rest.Config, error) {
 	switch {
 	case h.on(hostPort) != nil:
 		return h.config(hostPort), nil
 	case h.May != nil && h.May(hostPort):
-		return &rest.Config{WrapTransport: bounded}, nil
+		return &rest.Config{Timeout: longest, WrapTransport: bounded}, nil
 	}
-	return &rest.Config{WrapTransport: bounded, Dial: dialLoopback, Proxy: noProxy}, nil
+	return &rest.Config{Timeout: longest, WrapTransport: bounded, Dial: dialLoopback, Proxy: noProxy}, nil
 }
 
 // dialLoopback connects to loopback only, also for a redirected request.
@@ -63,7 +67,7 @@ func (h Handlers) ClientConfigForService(name, namespace string, _ int) (*rest.C
 }
 
 func (h Handlers) config(host string) *rest.Config {
-	return &rest.Config{WrapTransport: func(http.RoundTripper) http.RoundTripper { return bounded(transport{host, h}) }}
+	return &rest.Config{Timeout: longest, WrapTransport: func(http.RoundTripper) http.RoundTripper { return bounded(transport{host, h}) }}
 }
 
 // A transport hands requests to the handler of a host.
