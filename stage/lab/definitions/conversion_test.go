@@ -106,7 +106,9 @@ func TestFaultyConverters(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
-			cluster, err := newHosts(func(_ context.Context, c memory.Conversion) ([]*unstructured.Unstructured, error) { return test.convert(c) })
+			cluster, err := newHosts(func(_ context.Context, c memory.Conversion) ([]*unstructured.Unstructured, error) {
+				return test.convert(c)
+			})
 			require.NoError(t, err)
 			feed, err := cluster.Feed(hostV1, "", metav1.ListOptions{})
 			require.NoError(t, err)
