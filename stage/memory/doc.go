@@ -72,7 +72,8 @@
 //   - Authorization: a user is a name, shown to Options.Trace.
 //   - Controllers, except for garbage collection, namespaces and definitions. A namespace need not
 //     exist, unless Options.RequireNamespaces is set.
-//   - Conversion: between versions of a custom kind only apiVersion changes. Events of group "" and
+//   - Conversion: between versions of a custom kind only apiVersion changes, unless hooks have
+//     Convert. Objects are stored in the storage version of their definition. Events of group "" and
 //     of group events.k8s.io are different objects; package apiserver serves the Events of "" in
 //     both groups.
 //   - Subresources, except status, and binding, eviction and scale by Cluster.Bind, Cluster.Evict

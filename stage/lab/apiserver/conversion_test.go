@@ -344,7 +344,8 @@ func TestMetadataOfConversions(t *testing.T) {
 		metadata := r["convertedObjects"].([]any)[0].(map[string]any)["metadata"].(map[string]any)
 		metadata["labels"], metadata["finalizers"], metadata["generation"] = map[string]any{"from": "webhook"}, []any{"x.io/f"}, 7
 	}})
-	_, err := client.Resource(hostsV2).Namespace("default").Create(t.Context(), fields(t, `{apiVersion: x.io/v2, kind: Host, metadata: {name: a}, spec: {address: "h:1"}}`), metav1.CreateOptions{})
+	_, err := client.Resource(hostsV2).Namespace("default").Create(t.Context(),
+		fields(t, `{apiVersion: x.io/v2, kind: Host, metadata: {name: a}, spec: {address: "h:1"}}`), metav1.CreateOptions{})
 	require.NoError(t, err)
 	got, err := client.Resource(hostsV1).Namespace("default").Get(t.Context(), "a", metav1.GetOptions{})
 	require.NoError(t, err)
@@ -395,7 +396,8 @@ func TestConversionOverTLS(t *testing.T) {
 				"url": server.URL + "/convert", "caBundle": base64.StdEncoding.EncodeToString(test.bundle)}, "spec", "conversion", "webhook", "clientConfig"))
 			_, err := client.Resource(definitionKind).Create(t.Context(), crd, metav1.CreateOptions{})
 			require.NoError(t, err)
-			_, err = client.Resource(hostsV1).Namespace("default").Create(t.Context(), fields(t, `{apiVersion: x.io/v1, kind: Host, metadata: {name: a}, spec: {host: h}}`), metav1.CreateOptions{})
+			_, err = client.Resource(hostsV1).Namespace("default").Create(t.Context(),
+				fields(t, `{apiVersion: x.io/v1, kind: Host, metadata: {name: a}, spec: {host: h}}`), metav1.CreateOptions{})
 			if test.want != "" {
 				require.ErrorContains(t, err, test.want)
 				return

@@ -88,7 +88,7 @@
 // and, for built-in kinds, protobuf; Tables with the columns and cells of kube-apiserver, and
 // PartialObjectMetadata; periodic bookmarks; fieldValidation; definitions, whose objects are pruned,
 // filled in with defaults and validated by their schema, rules in CEL included, as
-// k8s.io/apiextensions-apiserver does it, in several versions without conversion; admission webhooks, as
+// k8s.io/apiextensions-apiserver does it, and conversion webhooks; admission webhooks, as
 // the plugins of k8s.io/apiserver call them, over the network or handed to a handler of the test
 // ([Options].Webhooks), and admission policies, as k8s.io/apiserver decides about them, but that nobody
 // keeps what they have to say to an audit log, and that nobody checks the types of their expressions for

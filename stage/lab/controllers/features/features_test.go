@@ -61,6 +61,7 @@ var shownElsewhere = map[string]string{
 	"TestAnEvictionSpendsTheBudget":                     "stage/memory carries Evictions out",
 	"TestEvictions":                                     "stage/memory carries Evictions out",
 	"TestDefinitionsAct":                                "package definitions decodes definitions into their Go types",
+	"TestConversionsComeInParts":                        "package definitions and the library of the webhooks read it",
 	"TestColumnsAndWarningsOfADefinition":               "the server reads definitions",
 	"TestMutatingPoliciesChangeObjects":                 "the server decodes policies into their Go types",
 	"TestPoliciesDecide":                                "the server decodes policies into their Go types",
