@@ -163,15 +163,12 @@ func (h *history) checkIdentity(a *actor, name, stage string, wanted version, d 
 	h.broken("S2: stage %s is fulfilled for %s, and %s was never healthy with it", stage, wanted, name)
 }
 
-// isHole reports whether a pass rests on a status that an agent has written late, where an autoscaler has
-// raised the generation: Ordered evidence does not see that. It is counted apart.
+// isHole reports whether a pass rests on a status of another image whose generation an autoscaler has
+// raised, and which an agent has written late: Ordered evidence does not see that. It is counted apart.
 func (h *history) isHole(cluster string) bool {
 	for _, object := range []string{"web", "api"} {
-		if !h.scaled[cluster] {
-			return false // no autoscaler has raised a generation
-		}
 		read, o := h.told[cluster+"/"+object], h.members[cluster].objects[object]
-		if read != nil && o != nil && (read.about != o.image || read.unaware) {
+		if read != nil && o != nil && read.about != o.image && read.scaled {
 			h.counts["known hole of Ordered"]++
 			return true
 		}

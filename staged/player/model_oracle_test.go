@@ -52,14 +52,13 @@ type oracle struct {
 	restoring time.Time // when
 	apart     bool      // the hub was restored and the space was not
 	editedAt  int
-	scaled    map[string]bool // an autoscaler has raised a generation there
-	others    bool            // another owner places the workload
+	others    bool // another owner places the workload
 }
 
 func newOracle() oracle {
 	return oracle{counts: map[string]int{}, arrived: map[string]map[version]time.Time{}, good: map[string]map[version]bool{}, proven: map[string]map[string]bool{},
 		baseline: map[string]version{}, released: map[string]bool{}, movedAt: map[string]int{}, fulfilled: map[string]map[string]bool{}, ever: map[string]map[string]bool{},
-		entered: map[string]time.Time{}, unmet: map[string]time.Time{}, failedAt: map[string]int{}, retriedAt: map[string]int{}, askedOf: map[string]int{}, scaled: map[string]bool{}, tickets: map[string]bool{}}
+		entered: map[string]time.Time{}, unmet: map[string]time.Time{}, failedAt: map[string]int{}, retriedAt: map[string]int{}, askedOf: map[string]int{}, tickets: map[string]bool{}}
 }
 
 func (h *history) note(format string, args ...any) {

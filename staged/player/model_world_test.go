@@ -28,7 +28,9 @@ type live struct {
 	image                int
 	stamp                string // the annotation of a copy that names its revision
 	generation, observed int64
-	about                int // the image that the status is about
+	delivered            int64 // the generation that the image came with
+	about                int   // the image that the status is about
+	aboutGeneration      int64 // and the generation that this image came with
 	ready, bad           int64
 	owners               map[string]bool // the ManifestWorks that hold it
 }
@@ -50,10 +52,9 @@ type member struct {
 
 // A statusRead is a status in the cache of a status agent.
 type statusRead struct {
-	status    map[string]any
-	about     int  // the image that it is about
-	unaware   bool // the controller had not seen the newest generation
-	autoscale bool // and that generation is not one of a delivery
+	status map[string]any
+	about  int  // the image that it is about
+	scaled bool // its generation is not that of a delivery: an autoscaler has raised it
 }
 
 // has returns what a cluster really has. It is zero while it has none of the objects.
@@ -123,10 +124,11 @@ func (h *history) deliver(m *member, name string, image int, stamp, owner string
 	before := m.has()
 	switch {
 	case o == nil:
-		m.objects[name] = &live{image: image, stamp: stamp, generation: 1, owners: map[string]bool{owner: true}}
+		m.objects[name] = &live{image: image, stamp: stamp, generation: 1, delivered: 1, owners: map[string]bool{owner: true}}
 	case o.image != image || o.stamp != stamp:
 		if o.image != image {
 			o.generation++
+			o.delivered = o.generation
 		}
 		o.image, o.stamp = image, stamp
 		fallthrough
@@ -162,7 +164,7 @@ func (h *history) act(m *member) {
 		default:
 			o.ready, o.bad = h.when(o, 1), 0
 		}
-		o.observed, o.about = o.generation, o.image
+		o.observed, o.about, o.aboutGeneration = o.generation, o.image, o.delivered
 	}
 	h.looked(m)
 }
@@ -203,7 +205,7 @@ func (h *history) look(m *member, name string) {
 		m.read[name] = nil
 		return
 	}
-	m.read[name] = &statusRead{status: o.status(), about: o.about, unaware: o.observed != o.generation}
+	m.read[name] = &statusRead{status: o.status(), about: o.about, scaled: o.observed > o.aboutGeneration}
 }
 
 // report writes what the status agent has read, if that has changed.
