@@ -1,6 +1,7 @@
 package player_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"time"
 )
@@ -37,8 +38,7 @@ func (s stretch) round() {
 		if s.h.fault != "" || s.r.IntN(10) >= chance {
 			continue
 		}
-		s.h.note("%s of %s", links[i].name, m.name)
-		links[i].do(s.h, m, s.r.Uint32()|s.r.Uint32())
+		s.h.link(links[i], m, s.r.Uint32()|s.r.Uint32())
 		s.between(m)
 	}
 	s.h.steps++
@@ -73,4 +73,26 @@ func (s stretch) turn() {
 		mask = s.r.Uint32()
 	}
 	s.h.turn(s.h.actors[n], mask)
+}
+
+// link lets one link happen, and notes it if it changes something.
+func (h *history) link(l link, m *member, n uint32) {
+	before := h.print(m)
+	if l.do(h, m, n); h.verbose && before != h.print(m) {
+		h.note("%s of %s", l.name, m.name)
+	}
+}
+
+// print is what a link can change, as text.
+func (h *history) print(m *member) (text string) {
+	if !h.verbose {
+		return ""
+	}
+	for _, name := range sortedNames(m.objects) {
+		text += fmt.Sprintf("%+v", *m.objects[name])
+	}
+	for _, name := range sortedNames(m.read) {
+		text += fmt.Sprintf("%+v", m.read[name])
+	}
+	return text + fmt.Sprint(h.hub.version, h.space.version, m.applied)
 }

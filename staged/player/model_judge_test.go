@@ -37,7 +37,8 @@ func (h *history) judge(a *actor, before, after v1alpha1.Status) {
 		case hasFailedPhase(was.Phase) && !hasFailedPhase(is.Phase):
 			h.rearmed(before, after, d, s.name)
 		}
-		if s.name == after.ActiveStage && (before.ActiveStage != s.name || was.Phase == v1alpha1.Pending || was.Attempt != is.Attempt) && is.EnteredAt != nil && !hasFailedPhase(is.Phase) {
+		again := was.Attempt != is.Attempt && (d.staged || before.Wanted == after.Wanted) // with AtOnce a new revision begins no stage
+		if s.name == after.ActiveStage && (before.ActiveStage != s.name || was.Phase == v1alpha1.Pending || again) && is.EnteredAt != nil && !hasFailedPhase(is.Phase) {
 			h.enters(a, before, after, d, i)
 		}
 		if i == d.index(after.ActiveStage) {

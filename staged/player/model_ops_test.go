@@ -162,8 +162,7 @@ func (h *history) step(x action) {
 	l := links[int(x.a)%len(links)]
 	for i, name := range sortedNames(h.members) {
 		if x.b>>i&1 == 1 {
-			h.note("%s of %s", l.name, name)
-			l.do(h, h.members[name], x.c|x.c>>5)
+			h.link(l, h.members[name], x.c|x.c>>5)
 		}
 	}
 }
@@ -183,7 +182,7 @@ func (h *history) chainUpTo(mask uint32, n int) {
 	for _, l := range links[:n] {
 		for i, name := range sortedNames(h.members) {
 			if mask>>i&1 == 1 {
-				l.do(h, h.members[name], ^uint32(0))
+				h.link(l, h.members[name], ^uint32(0))
 			}
 		}
 	}

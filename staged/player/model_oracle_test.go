@@ -88,7 +88,9 @@ func (h *history) received(m *member, before version) {
 	h.note("cluster %s has %s (before %s)", m.name, v, before)
 	set(h.arrived, m.name, v, h.now)
 	set(h.good, m.name, v, false)
-	h.released[m.name] = false
+	if h.kind == overOCM || slices.ContainsFunc(h.hub.list(bindingPolicyKind), func(p *unstructured.Unstructured) bool { return selectsMember(p, m.labels) }) {
+		h.released[m.name] = false // else it is on its way out, and another content overtakes that
+	}
 }
 
 // looked notes whether a cluster is healthy with what it has.

@@ -147,15 +147,15 @@ func (h *history) settle() {
 		for _, m := range h.members {
 			m.beat++
 		}
-		if turn < 60 && turn%4 > 0 {
+		if turn < 60 && turn%4 > 0 && over == 0 {
 			h.flow(r, 1)
 		} else {
 			h.chain(^uint32(0))
 			h.turn(a, ^uint32(0))
 			h.chain(^uint32(0))
-		}
-		if over++; !h.isOver() {
-			over = 0
+			if over++; !h.isOver() {
+				over = 0
+			}
 		}
 		if h.fault != "" || over == 3 || h.cannotEnd() {
 			break
