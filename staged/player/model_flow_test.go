@@ -38,7 +38,11 @@ func (s stretch) round() {
 		if s.h.fault != "" || s.r.IntN(10) >= chance {
 			continue
 		}
-		s.h.link(links[i], m, s.r.Uint32()|s.r.Uint32())
+		if s.h.together {
+			s.h.chain(1 << (n / len(links)))
+		} else {
+			s.h.link(links[i], m, s.r.Uint32()|s.r.Uint32())
+		}
 		s.between(m)
 	}
 	s.h.steps++

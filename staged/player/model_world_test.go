@@ -31,6 +31,7 @@ type live struct {
 	delivered            int64 // the generation that the image came with
 	about                int   // the image that the status is about
 	aboutGeneration      int64 // and the generation that this image came with
+	turn, aboutTurn      int   // the same, as numbers of all deliveries of a history
 	ready, bad           int64
 	owners               map[string]bool // the ManifestWorks that hold it
 }
@@ -54,6 +55,7 @@ type member struct {
 type statusRead struct {
 	status map[string]any
 	about  int  // the image that it is about
+	turn   int  // and the number of the delivery that brought it
 	scaled bool // its generation is not that of a delivery: an autoscaler has raised it
 }
 
@@ -135,7 +137,10 @@ func (h *history) deliver(m *member, name string, image int, stamp, owner string
 	default:
 		o.owners[owner] = true
 	}
-	if m.has() != before {
+	if o := m.objects[name]; m.has() != before {
+		h.deliveries++
+		o.turn = h.deliveries
+		set(h.deliveredAt, m.name+"/"+name, image, h.deliveries)
 		h.received(m, before)
 	}
 }
@@ -164,7 +169,13 @@ func (h *history) act(m *member) {
 		default:
 			o.ready, o.bad = h.when(o, 1), 0
 		}
-		o.observed, o.about, o.aboutGeneration = o.generation, o.image, o.delivered
+		o.observed, o.about, o.aboutGeneration, o.aboutTurn = o.generation, o.image, o.delivered, o.turn
+		if o.ready > 0 && o.bad == 0 {
+			set(h.fit, m.name+"/"+name, o.image, o.turn)
+		}
+		if o.bad > 0 {
+			set(h.sick, m.name+"/"+name, o.image, true)
+		}
 	}
 	h.looked(m)
 }
@@ -205,7 +216,7 @@ func (h *history) look(m *member, name string) {
 		m.read[name] = nil
 		return
 	}
-	m.read[name] = &statusRead{status: o.status(), about: o.about, scaled: o.observed > o.aboutGeneration}
+	m.read[name] = &statusRead{status: o.status(), about: o.about, turn: o.aboutTurn, scaled: o.observed > o.aboutGeneration}
 }
 
 // report writes what the status agent has read, if that has changed.
@@ -225,8 +236,8 @@ func (h *history) report(m *member, name string) {
 			"sourceRef": map[string]any{"group": "apps", "version": "v1", "resource": "deployments", "namespace": "shop", "name": name}}})
 		status := maps.Clone(read.status)
 		status["beat"] = m.beat
-		h.told[m.name+"/"+name] = read
 		h.space.setStatus(h.space.setSpec(obj), status)
+		h.reads[h.space.get(workStatusKind, m.name, "ws-"+name)] = read
 	}
 }
 
@@ -362,6 +373,12 @@ func (h *history) apply(m *member) {
 
 func (h *history) applyWork(m *member, work *unstructured.Unstructured) {
 	m.applied[string(work.GetUID())] = work.GetGeneration()
+	before := m.has()
+	defer func() {
+		if now := m.has(); now != before {
+			set(h.previous, m.name, now, before)
+		}
+	}()
 	strategy := strategyOf(work)
 	manifests, _, _ := unstructured.NestedSlice(work.Object, "spec", "workload", "manifests")
 	kept := map[string]bool{}
