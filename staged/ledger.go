@@ -160,7 +160,7 @@ func (d *decider) desire() {
 }
 
 // kept returns the revision that a cluster has and may keep. What it was never good with and had not before
-// may be on its way out: nobody brings that back.
+// may be on its way out, and does not come back before its turn.
 func (d *decider) kept(name string, rec v1alpha1.ClusterRecord) string {
 	if rec.LastGood == "" && d.isFresh(name) {
 		return ""
