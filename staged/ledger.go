@@ -149,7 +149,7 @@ func (d *decider) desire() {
 			rec.Fresh = d.isFresh(name)
 			rec.Desired = cmp.Or(d.Status.Wanted, v1alpha1.Hold)
 		case d.seen.Can.OldRevision:
-			rec.Desired = cmp.Or(rec.Desired, rec.Applied, d.joined(name, rec))
+			rec.Desired = cmp.Or(rec.Desired, d.kept(name, rec), d.joined(name, rec))
 		case d.isHeld(name):
 			rec.Desired = v1alpha1.Hold
 		default:
@@ -157,6 +157,15 @@ func (d *decider) desire() {
 		}
 		d.ledger[name] = rec
 	}
+}
+
+// kept returns the revision that a cluster has and may keep. What it was never good with and had not before
+// may be on its way out, and does not come back before its turn.
+func (d *decider) kept(name string, rec v1alpha1.ClusterRecord) string {
+	if rec.LastGood == "" && d.isFresh(name) {
+		return ""
+	}
+	return rec.Applied
 }
 
 // joined returns the revision for a cluster that has nothing and belongs to a stage that was passed

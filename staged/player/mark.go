@@ -34,22 +34,41 @@ type mark struct {
 const nothing = fleet.RevisionID("nothing")
 
 // counters are the observedGeneration of objects, by a short hash of their names.
-type counters map[string]int64
+type counters map[string]counter
+
+// A counter is an observedGeneration from before a delivery.
+type counter struct {
+	generation int64
+	own        bool // the status was of the revision that the mark has still
+}
 
 // countersBefore returns what statuses said before a time. Watches of two kinds overtake each other, so
 // that a status of after that time may be here already.
-func countersBefore(statuses []*clusterStatus, at time.Time) counters {
+func (m mark) countersBefore(v View, statuses []*clusterStatus, at time.Time) counters {
 	c := counters{}
 	for _, s := range statuses {
-		before := s.generation
+		before, own := s.generation, m.revision != "" && m.isOrdered(v, s)
 		if s.since.Unix() >= at.Unix() {
-			before = s.former
+			before, own = s.former, false
 		}
 		if before > 0 {
-			c[shortName(s.object)] = before
+			c[shortName(s.object)] = counter{before, own}
 		}
 	}
 	return c
+}
+
+// disowned are counters for another revision than that of their statuses.
+func (c counters) disowned() counters {
+	for name, n := range c {
+		c[name] = counter{generation: n.generation}
+	}
+	return c
+}
+
+// isUnderWay reports whether a content other than the confirmed one has been ordered since.
+func (m mark) isUnderWay() bool {
+	return m.revision != "" && m.next != "" && m.next != m.revision.Short()
 }
 
 func shortName(ref fleet.ObjectRef) string {
@@ -72,7 +91,9 @@ func (m mark) String() string {
 	}
 	text := fmt.Sprintf("%d %t %s %s %d %d %d %s", m.generation, m.held, orDash(m.revision.Short()), orDash(before), m.confirmed, m.reported, m.newest, orDash(m.next))
 	for _, name := range slices.Sorted(maps.Keys(m.counters)) {
-		text += fmt.Sprintf(" %s=%d", name, m.counters[name])
+		if text += fmt.Sprintf(" %s=%d", name, m.counters[name].generation); m.counters[name].own {
+			text += "+"
+		}
 	}
 	return text
 }
@@ -103,7 +124,8 @@ func parseMark(v View, text string) (m mark) {
 		m.counters = counters{}
 		for _, pair := range parts[8:] {
 			name, value, _ := strings.Cut(pair, "=")
-			m.counters[name], _ = strconv.ParseInt(value, 10, 64)
+			generation, _ := strconv.ParseInt(strings.TrimSuffix(value, "+"), 10, 64)
+			m.counters[name] = counter{generation, strings.HasSuffix(value, "+")}
 		}
 	}
 	return m
@@ -183,14 +205,19 @@ func reportsOf(v View, statuses []*clusterStatus, m mark) (all []fleet.Report) {
 	return all
 }
 
-// isOrdered reports whether a status is of the revision of the mark. If the object is the same in the
-// revision before, any status is. If its spec differs and its controller says which generation it has
+// isOrdered reports whether a status is of the revision of the mark. A status from before another content
+// was ordered stays what it was if the revision came back. If the object is the same in the revision
+// before, any status is. If its spec differs and its controller says which generation it has
 // seen, that must have risen since before the delivery. Otherwise the status must have been written
 // after the delivery was confirmed.
 func (m mark) isOrdered(v View, status *clusterStatus) bool {
 	after := status.written.Unix() > m.confirmed
 	if m.before == nothing {
 		return true // no status of another revision can be here
+	}
+	counted, known := m.counters[shortName(status.object)]
+	if counted.own && status.generation == counted.generation {
+		return true
 	}
 	now, then := find(v.Contents[m.revision], status.object), find(v.Contents[m.before], status.object)
 	switch {
@@ -201,11 +228,10 @@ func (m mark) isOrdered(v View, status *clusterStatus) bool {
 	case reflect.DeepEqual(withoutMetadata(now), withoutMetadata(then)):
 		return after // no generation rises
 	}
-	before, known := m.counters[shortName(status.object)]
 	if !known || status.generation == 0 {
 		return after
 	}
-	return status.generation > before && status.written.Unix() >= m.confirmed
+	return status.generation > counted.generation && status.written.Unix() >= m.confirmed
 }
 
 func withoutMetadata(obj *unstructured.Unstructured) map[string]any {

@@ -54,7 +54,6 @@ type history struct {
 	versions   map[string]version // by revision
 	commits    map[string]version // by commit
 	pushed     []version          // in the order of the source
-	told       map[string]*statusRead
 	designs    []design
 	design     int
 	designOf   map[int64]design // by the generation of the policy
@@ -84,7 +83,7 @@ type actor struct {
 
 func newHistory(kind fleetKind, r *rand.Rand) *history {
 	h := &history{kind: kind, now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC), members: map[string]*member{}, health: map[string]health{}, versions: map[string]version{},
-		commits: map[string]version{}, told: map[string]*statusRead{}, designOf: map[int64]design{}, snapshots: map[fleets.RevisionID]fleets.Snapshot{}}
+		commits: map[string]version{}, designOf: map[int64]design{}, snapshots: map[fleets.RevisionID]fleets.Snapshot{}}
 	h.oracle = newOracle()
 	clock := func() time.Time { return h.now }
 	h.hub = newAPIServer(clock)
@@ -306,7 +305,7 @@ func (h *history) turn(a *actor, mask uint32) {
 	kinds := a.direct.Kinds()
 	slices.SortFunc(kinds, func(x, y schema.GroupVersionKind) int { return strings.Compare(x.Kind, y.Kind) })
 	for i, kind := range kinds {
-		if mask>>i&1 == 1 {
+		if mask>>i&1 == 1 || h.together {
 			h.show(a, kind, 1000)
 		}
 	}

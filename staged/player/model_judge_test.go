@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	fleets "github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -37,7 +38,8 @@ func (h *history) judge(a *actor, before, after v1alpha1.Status) {
 		case hasFailedPhase(was.Phase) && !hasFailedPhase(is.Phase):
 			h.rearmed(before, after, d, s.name)
 		}
-		if s.name == after.ActiveStage && (before.ActiveStage != s.name || was.Phase == v1alpha1.Pending || was.Attempt != is.Attempt) && is.EnteredAt != nil && !hasFailedPhase(is.Phase) {
+		again := was.Attempt != is.Attempt && (d.staged || before.Wanted == after.Wanted) // with AtOnce a new revision begins no stage
+		if s.name == after.ActiveStage && (before.ActiveStage != s.name || was.Phase == v1alpha1.Pending || again) && is.EnteredAt != nil && !hasFailedPhase(is.Phase) {
 			h.enters(a, before, after, d, i)
 		}
 		if i == d.index(after.ActiveStage) {
@@ -144,39 +146,78 @@ func (h *history) passed(a *actor, s v1alpha1.Status, d design, i int) {
 	}
 }
 
-// checkIdentity is S2 for one cluster: it was really healthy with the revision.
+// checkIdentity is S2 for one cluster: the reports that were seen of it are of the revision, and it was
+// really healthy with that.
 func (h *history) checkIdentity(a *actor, name, stage string, wanted version, d design) {
-	if h.members[name] == nil || h.good[name][wanted] {
+	if h.members[name] == nil {
 		return
 	}
 	if _, has := h.arrived[name][wanted]; !has {
 		h.broken("S2: stage %s is fulfilled for %s, and %s never had it", stage, wanted, name)
 		return
 	}
+	old := h.oldReport(a, name, wanted)
+	since, ever := h.wasFit(name, wanted)
+	if old == nil && since {
+		return
+	}
 	if d.none || !d.staged { // reports of any revision count
 		h.counts["unverified passes"]++
 		return
 	}
-	if h.kind == overSpace && h.isHole(name) {
-		return
+	switch {
+	case h.isHole(old, name, wanted):
+	case old == nil && ever && h.kind == overSpace: // it came back before what was between had arrived, as far as can be seen
+		h.counts["passes by a report of an earlier stay"]++
+	case old != nil:
+		h.broken("S2: stage %s is fulfilled for %s, and the report of %s is of image %d", stage, wanted, name, old.about)
+	default:
+		h.broken("S2: stage %s is fulfilled for %s, and %s was never healthy with it", stage, wanted, name)
 	}
-	h.broken("S2: stage %s is fulfilled for %s, and %s was never healthy with it", stage, wanted, name)
 }
 
-// isHole reports whether a pass rests on a status that an agent has written late, where an autoscaler has
-// raised the generation: Ordered evidence does not see that. It is counted apart.
-func (h *history) isHole(cluster string) bool {
-	for _, object := range []string{"web", "api"} {
-		if !h.scaled[cluster] {
-			return false // no autoscaler has raised a generation
-		}
-		read, o := h.told[cluster+"/"+object], h.members[cluster].objects[object]
-		if read != nil && o != nil && (read.about != o.image || read.unaware) {
-			h.counts["known hole of Ordered"]++
-			return true
+// wasFit reports whether each object of a version was good in a cluster since its last delivery, or ever.
+func (h *history) wasFit(cluster string, v version) (since, ever bool) {
+	since, ever = true, true
+	for object, image := range map[string]int{"web": v.web, "api": v.api} {
+		turn, was := h.fit[cluster+"/"+object][image]
+		since = since && (image == 0 || was && turn >= h.deliveredAt[cluster+"/"+object][image])
+		ever = ever && (image == 0 || was)
+	}
+	return since, ever
+}
+
+// isHole reports whether Ordered evidence cannot see that a report is from before a delivery. It is counted
+// apart: an agent has written a cached status late, and an autoscaler has raised the generation before (b), or
+// it is not known what the cluster had before, so that the time alone counts (c).
+func (h *history) isHole(old *statusRead, cluster string, v version) bool {
+	switch before := h.previous[cluster][v]; {
+	case old == nil:
+		return false
+	case old.scaled:
+		h.counts["known hole of Ordered (b)"]++
+	case h.from[cluster][h.idOf(v)] != h.idOf(before):
+		h.counts["known hole of Ordered (c)"]++
+	default:
+		return false
+	}
+	return true
+}
+
+// oldReport returns what a player has seen of an object of a cluster, if that is from before the delivery of
+// a version: Ordered evidence must find that out.
+func (h *history) oldReport(a *actor, cluster string, v version) *statusRead {
+	if h.kind != overSpace {
+		return nil
+	}
+	for object, image := range map[string]int{"web": v.web, "api": v.api} {
+		seen := a.seen[key{workStatusKind, types.NamespacedName{Namespace: cluster, Name: "ws-" + object}}]
+		read := h.reads[seen]
+		if read != nil && image > 0 && read.about != image && read.turn < h.deliveredAt[cluster+"/"+object][image] {
+			return read
 		}
 	}
-	return false
+	return nil
 }
 
 // checkOwner is S11: somebody else was there first.
@@ -250,6 +291,9 @@ func (h *history) failed(a *actor, s v1alpha1.Status, d design, i int) {
 	if rec.Phase == v1alpha1.RollbackNeeded {
 		h.checkNeeded(s, rec)
 	}
+	if strings.Contains(rec.Message, "failureCondition is true") {
+		h.checkCause(a, s, d, i)
+	}
 	if h.trust || !strings.Contains(rec.Message, "did not hold within") || st.deadline == 0 || h.editedAt > 0 {
 		return
 	}
@@ -267,6 +311,21 @@ func (h *history) failed(a *actor, s v1alpha1.Status, d design, i int) {
 				h.broken("S6: stage %s fails by its deadline, and %s has the revision since %v", st.name, name, h.now.Sub(at))
 			}
 		}
+	}
+}
+
+// checkCause is S2 for failures: something was really bad with the revision. No status of another one
+// fails a stage.
+func (h *history) checkCause(a *actor, s v1alpha1.Status, d design, i int) {
+	if h.trust || !h.kind.content() || !d.staged || d.none {
+		return
+	}
+	wanted := h.versions[s.Wanted]
+	was := slices.ContainsFunc(sortedNames(a.inventory), func(c string) bool {
+		return h.sick[c+"/web"][wanted.web] || h.sick[c+"/api"][wanted.api] || h.isHole(h.oldReport(a, c, wanted), c, wanted)
+	})
+	if !was {
+		h.broken("S2: stage %s fails for %s, and nothing was ever bad with it", d.stages[i].name, wanted)
 	}
 }
 
@@ -297,6 +356,9 @@ func (h *history) rearmed(before, after v1alpha1.Status, d design, stage string)
 func (h *history) checkLedger(a *actor, before, after v1alpha1.Status, d design) {
 	was := records(before)
 	for name, rec := range records(after) {
+		if rec.Applied != was[name].Applied {
+			h.checkApplied(name, rec.Applied, was[name].Applied)
+		}
 		if rec.Back != was[name].Back && rec.Back != "" {
 			h.counts["clusters sent back"]++
 		}
@@ -316,6 +378,15 @@ func (h *history) checkLedger(a *actor, before, after v1alpha1.Status, d design)
 				}
 			}
 		}
+	}
+}
+
+// checkApplied is that a cluster really had what a status says was applied there.
+func (h *history) checkApplied(cluster, id, before string) {
+	v := h.versions[id]
+	set(h.from, cluster, id, before)
+	if _, had := h.arrived[cluster][v]; !had && v != (version{}) && h.kind.content() && h.members[cluster] != nil {
+		h.broken("S2: the status says that %s was applied in %s, and it never was", v, cluster)
 	}
 }
 

@@ -25,7 +25,7 @@ type action struct {
 
 // actionKinds are the kinds of actions, each as often as it is likely.
 var actionKinds = slices.Concat(
-	slices.Repeat([]string{"turn"}, 22), slices.Repeat([]string{"step"}, 24), slices.Repeat([]string{"round"}, 12), slices.Repeat([]string{"chain"}, 6),
+	slices.Repeat([]string{"turn"}, 22), slices.Repeat([]string{"step"}, 24), slices.Repeat([]string{"round"}, 12), slices.Repeat([]string{"chain"}, 6), slices.Repeat([]string{"flow"}, 30),
 	slices.Repeat([]string{"time"}, 8), slices.Repeat([]string{"approve"}, 3), slices.Repeat([]string{"push"}, 3), slices.Repeat([]string{"health"}, 3), slices.Repeat([]string{"badpush"}, 3),
 	[]string{"long", "edit", "edit", "pause", "oldapproval", "retry", "retry", "label", "join", "leave", "offline", "offline", "autoscale", "heartbeat", "heartbeat", "noop", "crash",
 		"backup", "restore", "again", "foreign"},
@@ -61,6 +61,8 @@ func (h *history) do(x action) {
 		h.chainUpTo(x.b, int(x.c)%(2*len(h.links())))
 	case "chain":
 		h.chain(x.a | x.b)
+	case "flow":
+		h.flow(rand.New(rand.NewPCG(uint64(x.a), uint64(x.b))), 1+int(x.c%9))
 	case "step":
 		h.step(x)
 	case "time":
@@ -160,8 +162,7 @@ func (h *history) step(x action) {
 	l := links[int(x.a)%len(links)]
 	for i, name := range sortedNames(h.members) {
 		if x.b>>i&1 == 1 {
-			h.note("%s of %s", l.name, name)
-			l.do(h, h.members[name], x.c|x.c>>5)
+			h.link(l, h.members[name], x.c|x.c>>5)
 		}
 	}
 }
@@ -181,7 +182,7 @@ func (h *history) chainUpTo(mask uint32, n int) {
 	for _, l := range links[:n] {
 		for i, name := range sortedNames(h.members) {
 			if mask>>i&1 == 1 {
-				l.do(h, h.members[name], ^uint32(0))
+				h.link(l, h.members[name], ^uint32(0))
 			}
 		}
 	}
@@ -238,11 +239,7 @@ func (h *history) use(x action) {
 		m := h.pick(x.a)
 		m.offline = !m.offline && x.b%2 == 0
 	case "autoscale":
-		m := h.pick(x.a)
-		h.scaled[m.name] = true
-		for _, o := range m.objects {
-			o.generation++
-		}
+		h.autoscale(h.pick(x.a))
 	case "heartbeat":
 		m := h.pick(x.a)
 		m.beat++
@@ -261,6 +258,14 @@ func (h *history) use(x action) {
 		h.again(x)
 	case "foreign":
 		h.foreign(x)
+	}
+}
+
+// autoscale is an autoscaler that changes the number of replicas of what a cluster has.
+func (h *history) autoscale(m *member) {
+	h.note("an autoscaler changes %s", m.name)
+	for _, o := range m.objects {
+		o.generation++
 	}
 }
 

@@ -32,6 +32,14 @@ type oracle struct {
 	fault   string
 	counts  map[string]int
 
+	deliveries  int
+	deliveredAt map[string]map[int]int                     // the number of the last delivery, by cluster/object and image
+	fit         map[string]map[int]int                     // the number of the delivery with which an image was good last, by cluster/object
+	sick        map[string]map[int]bool                    // an image was bad, by cluster/object
+	previous    map[string]map[version]version             // what a cluster had before a version
+	from        map[string]map[string]string               // what a status said that a cluster had, before it said another revision
+	reads       map[*unstructured.Unstructured]*statusRead // what WorkStatuses hold
+
 	arrived   map[string]map[version]time.Time // when a cluster came to have a version last
 	good      map[string]map[version]bool      // it was healthy with it since
 	proven    map[string]map[string]bool       // the revisions with which it was part of a fulfilled stage
@@ -52,14 +60,14 @@ type oracle struct {
 	restoring time.Time // when
 	apart     bool      // the hub was restored and the space was not
 	editedAt  int
-	scaled    map[string]bool // an autoscaler has raised a generation there
-	others    bool            // another owner places the workload
+	others    bool // another owner places the workload
 }
 
 func newOracle() oracle {
-	return oracle{counts: map[string]int{}, arrived: map[string]map[version]time.Time{}, good: map[string]map[version]bool{}, proven: map[string]map[string]bool{},
+	return oracle{counts: map[string]int{}, deliveredAt: map[string]map[int]int{}, fit: map[string]map[int]int{}, sick: map[string]map[int]bool{}, previous: map[string]map[version]version{}, from: map[string]map[string]string{}, reads: map[*unstructured.Unstructured]*statusRead{},
+		arrived: map[string]map[version]time.Time{}, good: map[string]map[version]bool{}, proven: map[string]map[string]bool{},
 		baseline: map[string]version{}, released: map[string]bool{}, movedAt: map[string]int{}, fulfilled: map[string]map[string]bool{}, ever: map[string]map[string]bool{},
-		entered: map[string]time.Time{}, unmet: map[string]time.Time{}, failedAt: map[string]int{}, retriedAt: map[string]int{}, askedOf: map[string]int{}, scaled: map[string]bool{}, tickets: map[string]bool{}}
+		entered: map[string]time.Time{}, unmet: map[string]time.Time{}, failedAt: map[string]int{}, retriedAt: map[string]int{}, askedOf: map[string]int{}, tickets: map[string]bool{}}
 }
 
 func (h *history) note(format string, args ...any) {
@@ -89,7 +97,12 @@ func (h *history) received(m *member, before version) {
 	h.note("cluster %s has %s (before %s)", m.name, v, before)
 	set(h.arrived, m.name, v, h.now)
 	set(h.good, m.name, v, false)
-	h.released[m.name] = false
+	stays := func(p *unstructured.Unstructured) bool {
+		return p.GetDeletionTimestamp() == nil && selectsMember(p, m.labels)
+	}
+	if h.kind == overOCM || slices.ContainsFunc(h.hub.list(bindingPolicyKind), stays) {
+		h.released[m.name] = false // else it is on its way out, and another content overtakes that
+	}
 }
 
 // looked notes whether a cluster is healthy with what it has.
@@ -383,7 +396,10 @@ func (h *history) checkFreeze(a *actor, old, stored *unstructured.Unstructured) 
 	s := h.status()
 	for name, rec := range records(s) {
 		m := h.members[name]
-		if m == nil || !selectsMember(stored, m.labels) || rec.Desired != s.Wanted || s.Wanted == "" || rec.Applied == s.Wanted || rec.Back != "" {
+		if m == nil || !selectsMember(stored, m.labels) || rec.Desired != s.Wanted || s.Wanted == "" || rec.Back != "" {
+			continue
+		}
+		if _, had := h.arrived[name][h.versions[s.Wanted]]; had && rec.Applied == s.Wanted {
 			continue
 		}
 		if h.versions[s.Wanted] == h.source() && !h.trust && h.stable(a) && stageIn(s, rec.Stage).Phase == v1alpha1.Progressing && len(h.holds(name, stored.GetName())) == 0 {

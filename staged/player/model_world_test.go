@@ -28,7 +28,10 @@ type live struct {
 	image                int
 	stamp                string // the annotation of a copy that names its revision
 	generation, observed int64
-	about                int // the image that the status is about
+	delivered            int64 // the generation that the image came with
+	about                int   // the image that the status is about
+	aboutGeneration      int64 // and the generation that this image came with
+	turn, aboutTurn      int   // the same, as numbers of all deliveries of a history
 	ready, bad           int64
 	owners               map[string]bool // the ManifestWorks that hold it
 }
@@ -50,10 +53,10 @@ type member struct {
 
 // A statusRead is a status in the cache of a status agent.
 type statusRead struct {
-	status    map[string]any
-	about     int  // the image that it is about
-	unaware   bool // the controller had not seen the newest generation
-	autoscale bool // and that generation is not one of a delivery
+	status map[string]any
+	about  int  // the image that it is about
+	turn   int  // and the number of the delivery that brought it
+	scaled bool // its generation is not that of a delivery: an autoscaler has raised it
 }
 
 // has returns what a cluster really has. It is zero while it has none of the objects.
@@ -123,17 +126,21 @@ func (h *history) deliver(m *member, name string, image int, stamp, owner string
 	before := m.has()
 	switch {
 	case o == nil:
-		m.objects[name] = &live{image: image, stamp: stamp, generation: 1, owners: map[string]bool{owner: true}}
+		m.objects[name] = &live{image: image, stamp: stamp, generation: 1, delivered: 1, owners: map[string]bool{owner: true}}
 	case o.image != image || o.stamp != stamp:
 		if o.image != image {
 			o.generation++
+			o.delivered = o.generation
 		}
 		o.image, o.stamp = image, stamp
 		fallthrough
 	default:
 		o.owners[owner] = true
 	}
-	if m.has() != before {
+	if o := m.objects[name]; m.has() != before {
+		h.deliveries++
+		o.turn = h.deliveries
+		set(h.deliveredAt, m.name+"/"+name, image, h.deliveries)
 		h.received(m, before)
 	}
 }
@@ -162,7 +169,13 @@ func (h *history) act(m *member) {
 		default:
 			o.ready, o.bad = h.when(o, 1), 0
 		}
-		o.observed, o.about = o.generation, o.image
+		o.observed, o.about, o.aboutGeneration, o.aboutTurn = o.generation, o.image, o.delivered, o.turn
+		if o.ready > 0 && o.bad == 0 {
+			set(h.fit, m.name+"/"+name, o.image, o.turn)
+		}
+		if o.bad > 0 {
+			set(h.sick, m.name+"/"+name, o.image, true)
+		}
 	}
 	h.looked(m)
 }
@@ -203,7 +216,7 @@ func (h *history) look(m *member, name string) {
 		m.read[name] = nil
 		return
 	}
-	m.read[name] = &statusRead{status: o.status(), about: o.about, unaware: o.observed != o.generation}
+	m.read[name] = &statusRead{status: o.status(), about: o.about, turn: o.aboutTurn, scaled: o.observed > o.aboutGeneration}
 }
 
 // report writes what the status agent has read, if that has changed.
@@ -223,8 +236,8 @@ func (h *history) report(m *member, name string) {
 			"sourceRef": map[string]any{"group": "apps", "version": "v1", "resource": "deployments", "namespace": "shop", "name": name}}})
 		status := maps.Clone(read.status)
 		status["beat"] = m.beat
-		h.told[m.name+"/"+name] = read
 		h.space.setStatus(h.space.setSpec(obj), status)
+		h.reads[h.space.get(workStatusKind, m.name, "ws-"+name)] = read
 	}
 }
 
@@ -360,6 +373,12 @@ func (h *history) apply(m *member) {
 
 func (h *history) applyWork(m *member, work *unstructured.Unstructured) {
 	m.applied[string(work.GetUID())] = work.GetGeneration()
+	before := m.has()
+	defer func() {
+		if now := m.has(); now != before {
+			set(h.previous, m.name, now, before)
+		}
+	}()
 	strategy := strategyOf(work)
 	manifests, _, _ := unstructured.NestedSlice(work.Object, "spec", "workload", "manifests")
 	kept := map[string]bool{}

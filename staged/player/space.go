@@ -188,24 +188,19 @@ func (s *space) cluster(v View, name string, works []*manifestWork, m mark) flee
 	_, known := v.Contents[told]
 	statuses := s.statusesOf(name)
 	if open && told != m.revision && m.next != told.Short() {
-		m.next, m.counters = told.Short(), countersBefore(statuses, ordered)
+		m.counters = m.countersBefore(v, statuses, ordered)
+		m.next = told.Short()
 	}
 	switch {
 	case len(works) == 0:
 		m = mark{absent: !hasReported(v, statuses)}
 	case open && applied && known:
-		if m.revision != told {
-			before := m.revision
-			if m.absent {
-				before = nothing
-			}
-			m = mark{revision: told, before: before, next: m.next, counters: m.counters, confirmed: confirmed.Unix()}
-		}
+		m = m.confirm(told, generation == int64(len(works)), confirmed)
 		m.generation, m.held = generation, false
 	case open && applied:
 		m = mark{}
 	case open:
-	case m.held, generation <= m.generation+1, told == m.revision:
+	case m.held, generation <= m.generation+1, told == m.revision && len(works) > 1 && !m.isUnderWay():
 		if !m.held {
 			m.generation, m.held = generation, true
 		}
@@ -216,9 +211,29 @@ func (s *space) cluster(v View, name string, works []*manifestWork, m mark) flee
 		m = mark{}
 	}
 	m.noteReported(v, statuses)
-	c.Applied, c.Mark = m.revision, m.String()
+	if c.Applied, c.Mark = m.revision, m.String(); open && m.isUnderWay() && (string(m.revision) == v.Status.Wanted || m.revision == v.Workload.Revision) {
+		c.Applied = "" // it came back before the other content was seen to arrive, which it still may
+	}
 	c.Reports = reportsOf(v, statuses, m)
 	return c
+}
+
+// confirm notes that a revision was applied. One that was there already is new if another content was
+// ordered in between. Without an earlier order, a cluster that had nothing can report nothing else.
+func (m mark) confirm(told fleet.RevisionID, first bool, at time.Time) mark {
+	next := mark{revision: told, next: told.Short(), counters: m.counters, confirmed: at.Unix()}
+	switch {
+	case m.revision == told && !m.isUnderWay():
+		return m
+	case m.revision == told:
+		return next
+	case m.absent && first:
+		next.before = nothing
+	default:
+		next.before = m.revision
+	}
+	next.counters = m.counters.disowned()
+	return next
 }
 
 func later(a, b time.Time) time.Time {
