@@ -14,12 +14,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/stagecraft-go/stagecraft/internal/dev/race"
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
 var (
-	histories = flag.Uint64("histories", 100, "how many random histories TestHistories plays for each transport")
+	histories = flag.Uint64("histories", uint64(effort.Of(100)), "how many random histories TestHistories plays for each transport")
 	firstSeed = flag.Uint64("history", 0, "the seed of the first history")
 	only      = flag.String("over", "", "the transport: K0, K1, OCM or Argo CD; all if it is empty")
 	together  = flag.Bool("together", false, "let each chain happen in one step, as in a model that sees less")
@@ -40,9 +40,6 @@ func TestHistories(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			counts, begin := map[string]int{}, time.Now()
 			n := *histories
-			if testing.Short() || race.On {
-				n = min(n, 10)
-			}
 			for seed := *firstSeed; seed < *firstSeed+n; seed++ {
 				h, actions := playSeed(kind, seed, *together)
 				for name, n := range h.counts {

@@ -205,7 +205,8 @@ func playRevisions(t *testing.T, hub *kube.Cluster, g *kubeStellar) {
 	g.patch("spacious", `{"spec": {"updates": "Staged", "deletionPolicy": "Orphan"}}`)
 	stop := start()
 	first := wanted("")
-	create(t, g.hub, "{apiVersion: apps/v1, kind: ControllerRevision, metadata: {name: spacious-old-0, namespace: "+stagedplayer.SnapshotNamespace+", labels: {"+v1alpha1.Group+"/policy: spacious}}, revision: 1, data: {}}")
+	create(t, g.hub, "{apiVersion: apps/v1, kind: ControllerRevision, revision: 1, data: {}, metadata: {name: spacious-old-0,\n"+
+		"namespace: "+stagedplayer.SnapshotNamespace+", labels: {"+v1alpha1.Group+"/policy: spacious}}}")
 	g.replicas("spacious", 3)
 	second := wanted(first)
 	stop()

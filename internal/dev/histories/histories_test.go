@@ -6,12 +6,13 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stretchr/testify/require"
 )
 
 var (
-	histories = flag.Int("histories", 60, "how many histories to play")
+	histories = flag.Int("histories", effort.Of(600), "how many histories to play")
 	from      = flag.Uint64("from", 0, "seed of the first")
 	only      = flag.String("only", "", "the faults that may strike, with commas between; empty: the seed chooses")
 )

@@ -202,12 +202,14 @@ func TestPatternsThatObjectsMakeAreBounded(t *testing.T) {
 	const large, fault = "((a{0,20}){0,20})+c", "states: the limit is 500; use smaller repetitions"
 	validating := func(fields string) []string {
 		return []string{
-			`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: p}, spec: {matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]}, ` + fields + `}}`,
+			`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: p}, spec: {matchConstraints: {resourceRules: [
+				{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]}, ` + fields + `}}`,
 			`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: p}, spec: {policyName: p, validationActions: [Deny]}}`,
 		}
 	}
 	mutating := []string{
-		`{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicy, metadata: {name: p}, spec: {reinvocationPolicy: Never, matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]},
+		`{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicy, metadata: {name: p}, spec: {
+			reinvocationPolicy: Never, matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]},
 			mutations: [{patchType: JSONPatch, jsonPatch: {expression: "object.data.l.matches(object.data.p) ? [JSONPatch{op: 'add', path: '/data/x', value: 'y'}] : []"}}]}}`,
 		`{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicyBinding, metadata: {name: p}, spec: {policyName: p}}`,
 	}

@@ -26,7 +26,8 @@ spec: {policyName: p, validationActions: [Deny]}
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
 metadata: {name: p}
-spec: {reinvocationPolicy: Never, matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: ["*"], resources: [configmaps]}]}, mutations: [{patchType: JSONPatch, jsonPatch: {expression: "[]"}}]}
+spec: {reinvocationPolicy: Never, matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: ["*"], resources: [configmaps]}]},
+  mutations: [{patchType: JSONPatch, jsonPatch: {expression: "[]"}}]}
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicyBinding
