@@ -82,6 +82,8 @@ type Player struct {
 	options   Options
 	workers   []*worker
 	tracing   sync.Mutex
+	set       *stage.Set   // the first
+	ran       atomic.Bool  // Run was called
 	playing   atomic.Bool  // a Set is in use
 	refilters atomic.Int64 // calls of Refilter
 
@@ -92,12 +94,12 @@ type Player struct {
 	sets  chan *stage.Set // has the next Set, if any
 }
 
-// New returns a player that is ready to run.
+// New returns a player that is ready to run. [Player.Run] says what is wrong with its arguments.
 func New(s *stage.Set, t transport.Transport, o Options) *Player {
 	if sharer, ok := t.(transport.Sharer); ok {
 		t = sharer.Share()
 	}
-	p := &Player{transport: t, options: o.withDefaults(), watchers: map[schema.GroupVersionKind]*watcher{}, sets: make(chan *stage.Set, 1)}
+	p := &Player{transport: t, set: s, options: o.withDefaults(), watchers: map[schema.GroupVersionKind]*watcher{}, sets: make(chan *stage.Set, 1)}
 	if p.options.Trace != nil {
 		trace := p.options.Trace
 		p.options.Trace = func(e stage.TraceEvent) {
@@ -105,6 +107,9 @@ func New(s *stage.Set, t transport.Transport, o Options) *Player {
 			defer p.tracing.Unlock()
 			trace(e)
 		}
+	}
+	if s == nil {
+		return p // Run says so
 	}
 	for i := range p.options.Workers {
 		p.workers = append(p.workers, newWorker(p, s, uint64(i)))
@@ -120,8 +125,14 @@ func Play(ctx context.Context, s *stage.Set, t transport.Transport, o Options) e
 
 // Run plays until ctx is done, and returns context.Cause(ctx). All goroutines of the Player have
 // then ended. Failures of single objects or of the connection do not end Run: they go to
-// Options.Trace, and are retried if a retry can help.
+// Options.Trace, and are retried if a retry can help. What no retry can help is an error at once,
+// with all faults: no transport, no Set, a selector that cannot be read, a second Run. A kind that
+// the cluster does not have is none, since it can be defined later: [Player.Kinds] and
+// Options.Trace tell it.
 func (p *Player) Run(ctx context.Context) error {
+	if err := p.check(); err != nil {
+		return err
+	}
 	var working sync.WaitGroup
 	defer p.playing.Store(false)
 	for _, w := range p.workers {

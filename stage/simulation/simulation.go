@@ -54,6 +54,7 @@ package simulation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -160,6 +161,9 @@ type watchedKind struct {
 // New returns a simulation with an empty cluster. The error is about a refused definition, or about
 // an unknown kind that the Set has Stages for or that a controller watches.
 func New(set *stage.Set, o Options) (*Simulation, error) {
+	if set == nil {
+		return nil, errors.New("simulation: no Set")
+	}
 	if o.Start.IsZero() {
 		o.Start = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
 	}

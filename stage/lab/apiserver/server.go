@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -87,6 +88,9 @@ type Server struct {
 // It creates the namespaces that every cluster has, and what
 // kube-controller-manager creates in each, where these are missing.
 func New(c *memory.Cluster, o Options) (*Server, error) {
+	if c == nil {
+		return nil, errors.New("apiserver: no cluster")
+	}
 	handlers := webhooks.Handlers{On: o.Webhooks, May: o.WebhookHosts}
 	converter, err := webhooks.NewConverter(handlers)
 	if err != nil {
