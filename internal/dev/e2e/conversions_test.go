@@ -23,7 +23,7 @@ import (
 // A conversionCase is an entry of testdata/conversions.yaml.
 type conversionCase struct {
 	definitionCase
-	Answers string   // what the webhook does, see liesOfConversions; "" converts
+	Answers string   // what the webhook does, see liesOfConversions; "" converts; its port can be "closed"
 	Reviews []string // conversionReviewVersions
 }
 
@@ -135,14 +135,18 @@ func TestConversions(t *testing.T) {
 	ours := apiserver.Start(t, memory.New(memory.Options{RequireNamespaces: true, RequireOwners: true}), apiserver.Options{})
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
-			path := "/convert"
-			if c.Answers != "" {
-				path = "/" + c.Answers
+			url := server.URL + "/convert"
+			switch c.Answers {
+			case "":
+			case "closed":
+				url = "https://127.0.0.1:1/convert"
+			default:
+				url = server.URL + "/" + c.Answers
 			}
 			if c.Reviews == nil {
 				c.Reviews = []string{"v1"}
 			}
-			c.conversion = map[string]any{"strategy": "Webhook", "webhook": map[string]any{"conversionReviewVersions": c.Reviews, "clientConfig": map[string]any{"url": server.URL + path, "caBundle": ca}}}
+			c.conversion = map[string]any{"strategy": "Webhook", "webhook": map[string]any{"conversionReviewVersions": c.Reviews, "clientConfig": map[string]any{"url": url, "caBundle": ca}}}
 			c.compare(t, ours)
 		})
 	}
