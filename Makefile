@@ -128,7 +128,7 @@ apiserver-figures: ## stage/lab/apiserver beside etcd and kube-apiserver: start,
 histories: ## HISTORIES (a million) random histories of staged rollouts of each transport from seed SEED (0): what really happens against the invariants; OVER=K1 plays one transport
 	$(GO) test -run '^TestHistories$$' -timeout 0 -v ./staged/player -histories $(HISTORIES) -history $(or $(SEED),0) -over '$(OVER)'
 
-mutants: ## engines of staged rollouts with one rule less each: which of them HISTORIES (300) histories of each transport find
+mutants: ## engines of staged rollouts with one rule less each: which of them HISTORIES (300) histories of each transport find, those of F2 also with delivery and report in one step
 	$(GO) test -run '^TestMutants$$' -timeout 0 -v ./staged/player -mutants $(if $(filter file,$(origin HISTORIES)),300,$(HISTORIES))
 
 oracle-staged: ## HISTORIES (120000) random histories of staged rollouts by an oracle from elsewhere: Binding, delivery, report and combination apart

@@ -10,6 +10,7 @@ var mutants = []mutant{
 	{"S2", "a report of any revision counts (F2)", "evaluate.go", "return r.Revision != \"\" && string(r.Revision) == d.Status.Wanted && r.Evidence >= required && string(c.Applied)", "return string(c.Applied)"},
 	{"S6, S9", "what a cluster should have stands for what was applied there", "ledger.go", "	rec.Applied = string(c.Applied)\n", "	rec.Applied = string(c.Applied)\n	if rec.Desired == d.Status.Wanted {\n		rec.Applied = rec.Desired\n	}\n"},
 	{"S2", "on K1 any report is of the revision (F2)", "player/mark.go", "if m.revision != \"\" && m.isOrdered(v, status)", "if m.revision != \"\""},
+	{"S2", "a report passes by times, as in the engine before revisions: it is later than the delivery, of whatever revision", "player/mark.go", "m.isOrdered(v, status) {\n\t\t\tr.Rev", "status.written.Unix() >= m.confirmed {\n\t\t\tr.Rev"},
 	{"S2", "case (b) of Ordered does not look at generations", "player/mark.go", "return status.generation > counted.generation && ", "return counted.generation >= 0 && "},
 	{"S2", "an OCM feedback without its condition counts", "manifestwork/manifestwork.go", "c[\"type\"] == revisionShown && c[\"status\"] == \"True\" && ", ""},
 	{"S2", "Argo CD: a comparison with another source counts", "application/application.go", "string(one) == string(other) && ", "(string(one) == string(other) || true) && "},
