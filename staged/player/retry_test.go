@@ -12,7 +12,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// A retry of a stage reaches the clusters that an earlier stage selects, too: they do not stay at what a
+// A retry of a stage reaches the clusters that an earlier stage selects: they do not stay at what a
 // rollback brought them back to.
 func TestARetryReachesAClusterOfTwoStages(t *testing.T) {
 	policy := strings.Replace(portPolicy, "clusterSelectors: [{matchLabels: {env: dev}}]", "clusterSelectors: ["+devs+", {matchLabels: {name: prod1}}]", 1)
