@@ -2,10 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,8 +26,11 @@ type server struct {
 
 	mu      sync.Mutex
 	version int
-	watch   *io.PipeWriter // of pods
+	events  [][]byte                // of pods; the version of the first is firstVersion+1
+	pods    map[string]podOfAnEvent // by name
+	more    *sync.Cond              // than events
 
+	begin   sync.Once
 	began   chan struct{} // closed when pods are watched
 	running chan struct{} // one for each pod that was patched
 }
@@ -41,15 +48,21 @@ func newServer(t testing.TB) *server {
 	events, err := os.ReadFile(recorded + "watch.json")
 	require.NoError(t, err)
 	lines := bytes.Split(events, []byte("\n"))
-	return &server{added: lines[0], modified: lines[2], patched: patched, version: 1000, began: make(chan struct{}), running: make(chan struct{}, 1000)}
+	s := &server{added: lines[0], modified: lines[2], patched: patched, version: firstVersion, pods: map[string]podOfAnEvent{}, began: make(chan struct{}), running: make(chan struct{}, 1000)}
+	s.more = sync.NewCond(&s.mu)
+	return s
 }
+
+const firstVersion = 1000
+
+// podOfAnEvent is the pod in an event of a watch.
+type podOfAnEvent struct{ Object json.RawMessage }
 
 // answers are the answers to requests that a client sends only once.
 var answers = map[string]string{
 	"GET /api":                         `{"kind": "APIVersions", "versions": ["v1"]}`,
 	"GET /apis":                        `{"kind": "APIGroupList", "apiVersion": "v1", "groups": [{"name": "coordination.k8s.io", "versions": [{"groupVersion": "coordination.k8s.io/v1", "version": "v1"}]}]}`,
 	"GET /api/v1":                      `{"kind": "APIResourceList", "groupVersion": "v1", "resources": [{"name": "pods", "kind": "Pod", "namespaced": true}, {"name": "nodes", "kind": "Node"}]}`,
-	"GET /api/v1/pods":                 `{"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "1000"}, "items": []}`,
 	"GET /api/v1/nodes":                `{"kind": "NodeList", "apiVersion": "v1", "metadata": {"resourceVersion": "1000"}, "items": [{"metadata": {"name": "node-1", "uid": "n", "resourceVersion": "9"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}]}`,
 	"GET /apis/coordination.k8s.io/v1": `{"kind": "APIResourceList", "groupVersion": "coordination.k8s.io/v1", "resources": [{"name": "leases", "kind": "Lease", "namespaced": true}]}`,
 }
@@ -63,6 +76,8 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 		return ok(r, r.Body), nil
 	case r.URL.Query().Get("watch") != "":
 		return ok(r, s.open(r)), nil
+	case r.URL.Path == "/api/v1/pods":
+		return ok(r, strings.NewReader(s.list())), nil
 	}
 	text, known := answers[r.Method+" "+r.URL.Path]
 	if !known {
@@ -78,17 +93,59 @@ func ok(r *http.Request, body io.Reader) *http.Response {
 // open opens a watch. It lasts as long as the request.
 func (s *server) open(r *http.Request) io.Reader {
 	body, w := io.Pipe()
-	go func() {
-		<-r.Context().Done()
+	context.AfterFunc(r.Context(), func() {
 		_ = w.CloseWithError(r.Context().Err())
-	}()
+		s.more.Broadcast()
+	})
 	if r.URL.Path == "/api/v1/pods" {
-		s.mu.Lock()
-		s.watch = w
-		s.mu.Unlock()
-		close(s.began)
+		from, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
+		go s.follow(r.Context(), w, from-firstVersion)
+		s.begin.Do(func() { close(s.began) })
 	}
 	return body
+}
+
+// follow writes the events from one on.
+func (s *server) follow(ctx context.Context, w io.Writer, next int) {
+	for {
+		s.mu.Lock()
+		for next >= len(s.events) && ctx.Err() == nil {
+			s.more.Wait()
+		}
+		news := s.events[min(next, len(s.events)):]
+		s.mu.Unlock()
+		next += len(news)
+		for _, text := range news {
+			_, _ = w.Write(text)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// list lists the pods.
+func (s *server) list() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	items := make([]json.RawMessage, 0, len(s.pods))
+	for _, name := range slices.Sorted(maps.Keys(s.pods)) {
+		items = append(items, s.pods[name].Object)
+	}
+	text, _ := json.Marshal(items)
+	return fmt.Sprintf(`{"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "%d"}, "items": %s}`, s.version, text)
+}
+
+// happen notes an event of a pod. The caller holds the lock.
+func (s *server) happen(recorded []byte, name string) {
+	s.version++
+	text := s.of(recorded, name)
+	var pod podOfAnEvent
+	if err := json.Unmarshal(text, &pod); err != nil {
+		panic(err)
+	}
+	s.events, s.pods[name] = append(s.events, text), pod
+	s.more.Broadcast()
 }
 
 // patch makes a pod run.
@@ -97,8 +154,7 @@ func (s *server) patch(r *http.Request) []byte {
 	name := strings.Split(r.URL.Path, "/")[6]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.version++
-	_, _ = s.watch.Write(s.of(s.modified, name))
+	s.happen(s.modified, name)
 	s.running <- struct{}{}
 	return s.of(s.patched, name)
 }
@@ -107,8 +163,7 @@ func (s *server) patch(r *http.Request) []byte {
 func (s *server) create(i int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.version++
-	_, _ = s.watch.Write(s.of(s.added, fmt.Sprintf("web-%08x-%05x", i, i)))
+	s.happen(s.added, fmt.Sprintf("web-%08x-%05x", i, i))
 }
 
 // of changes a recorded text to that of another pod, now.
