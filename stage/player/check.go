@@ -17,7 +17,10 @@ func (p *Player) check() error {
 	if p.transport == nil {
 		add("no transport")
 	}
-	if p.set == nil {
+	switch n := p.options.Workers; {
+	case n < 1:
+		add("Options.Workers is %d", n)
+	case len(p.workers) == 0:
 		add("no Set")
 	}
 	for _, kind := range slices.SortedFunc(maps.Keys(p.options.Select), compareKinds) {

@@ -24,7 +24,10 @@ func TestAPlayerThatCannotWorkSaysSo(t *testing.T) {
 		require.ErrorContains(t, err, text)
 	}
 
-	p := player.New(stage.MustCompile(presets.PodFast()), memory.New(memory.Options{}), player.Options{})
+	set := stage.MustCompile(presets.PodFast())
+	require.EqualError(t, player.Play(t.Context(), set, memory.New(memory.Options{}), player.Options{Workers: -1}), "player: Options.Workers is -1")
+
+	p := player.New(set, memory.New(memory.Options{}), player.Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	require.ErrorIs(t, p.Run(ctx), context.DeadlineExceeded)

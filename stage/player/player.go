@@ -82,7 +82,6 @@ type Player struct {
 	options   Options
 	workers   []*worker
 	tracing   sync.Mutex
-	set       *stage.Set   // the first
 	ran       atomic.Bool  // Run was called
 	playing   atomic.Bool  // a Set is in use
 	refilters atomic.Int64 // calls of Refilter
@@ -99,7 +98,7 @@ func New(s *stage.Set, t transport.Transport, o Options) *Player {
 	if sharer, ok := t.(transport.Sharer); ok {
 		t = sharer.Share()
 	}
-	p := &Player{transport: t, set: s, options: o.withDefaults(), watchers: map[schema.GroupVersionKind]*watcher{}, sets: make(chan *stage.Set, 1)}
+	p := &Player{transport: t, options: o.withDefaults(), watchers: map[schema.GroupVersionKind]*watcher{}, sets: make(chan *stage.Set, 1)}
 	if p.options.Trace != nil {
 		trace := p.options.Trace
 		p.options.Trace = func(e stage.TraceEvent) {
