@@ -159,16 +159,6 @@ func (d *decider) retries() {
 		d.event("Normal", "Retried", "stage %q begins attempt %d with %s", rec.Name, attempt, word)
 		suspend(rec)
 		rec.Attempt = attempt
-		concerned := d.clustersWith(rec.Name, func(v1alpha1.ClusterRecord) bool { return true })
-		for _, b := range rec.Batches {
-			concerned = append(concerned, b.Clusters...) // a cluster of two stages has the record of the first
-		}
-		d.change(concerned, func(c *v1alpha1.ClusterRecord) {
-			c.Back, c.SetAside = "", ""
-			if c.Desired == v1alpha1.Withdrawn {
-				c.Desired = ""
-			}
-		})
 	}
 }
 

@@ -161,4 +161,20 @@ func (d *decider) start(i int) {
 		}
 	}
 	d.Status.ActiveStage = rec.Name
+	d.endRetreatsOf(rec)
+}
+
+// endRetreatsOf ends what the clusters of a stage have failed with before its present attempt, also that of
+// clusters that were in another stage then.
+func (d *decider) endRetreatsOf(rec *v1alpha1.StageStatus) {
+	concerned := d.clustersWith(rec.Name, func(v1alpha1.ClusterRecord) bool { return true })
+	for _, b := range rec.Batches {
+		concerned = append(concerned, b.Clusters...) // a cluster of two stages has the record of the first
+	}
+	d.change(concerned, func(c *v1alpha1.ClusterRecord) {
+		c.Back, c.SetAside = "", ""
+		if c.Desired == v1alpha1.Withdrawn {
+			c.Desired = ""
+		}
+	})
 }

@@ -142,12 +142,13 @@ func (d *decider) objectsOf(a *assessor, e *evaluator) []*fleet.Object {
 	return objects
 }
 
-// counts reports whether a report is one of the wanted revision, as well as that has to be known.
+// counts reports whether a report is one of the wanted revision, as well as that has to be known. No report
+// of a cluster that does not have the revision is.
 func (d *decider) counts(r fleet.Report, c fleet.Cluster, required fleet.Evidence) bool {
-	if required == fleet.EvidenceNone && r.Revision == "" {
-		return true
+	if string(c.Applied) != d.Status.Wanted {
+		return false
 	}
-	return r.Revision != "" && string(r.Revision) == d.Status.Wanted && r.Evidence >= required && string(c.Applied) == d.Status.Wanted
+	return required == fleet.EvidenceNone && r.Revision == "" || r.Revision != "" && r.Revision == c.Applied && r.Evidence >= required
 }
 
 // combine returns an object with the CombinedStatus of reports.

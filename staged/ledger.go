@@ -128,12 +128,12 @@ func (d *decider) isApplied(cluster string) bool {
 }
 
 // desire records what each cluster should have: the wanted revision where its turn has come, what
-// it has anywhere else.
+// it has anywhere else. A stage that has failed gives nothing more.
 func (d *decider) desire() {
 	turn := map[string]bool{}
 	for i := range d.policy.stages {
 		for _, name := range d.turnOf(i) {
-			turn[name] = true
+			turn[name] = turn[name] || !hasFailed(d.Status.Stages[i].Phase) || d.ledger[name].Desired == cmp.Or(d.Status.Wanted, v1alpha1.Hold)
 		}
 	}
 	for name, rec := range d.ledger {
@@ -265,11 +265,18 @@ func (d *decider) mayGoBack(cluster string) bool {
 	return true
 }
 
-// fulfill records that the clusters of a stage are good with the revision that they have.
+// fulfill records that the clusters of a stage are good with the revision that they have, except those that
+// are set aside.
 func (d *decider) fulfill(i int, evidence fleet.Evidence) {
 	rec := &d.Status.Stages[i]
 	rec.FulfilledWith = d.Status.Wanted
-	for _, name := range d.turnOf(i) {
+	good := d.turnOf(i)
+	for _, b := range rec.Batches {
+		if b.SetAside != "" {
+			good = without(good, b.Clusters)
+		}
+	}
+	for _, name := range good {
 		fresh := d.isFresh(name)
 		d.change([]string{name}, func(c *v1alpha1.ClusterRecord) {
 			if c.Fresh = fresh; d.Status.Wanted == "" || c.Applied != d.Status.Wanted {

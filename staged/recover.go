@@ -65,7 +65,9 @@ func (d *decider) adopt() (lost bool) {
 		s.Version = max(s.Version, p.Version)
 		if rec := d.owned(name); rec != nil {
 			d.restored = d.restored || rec.UID != "" && p.UID != rec.UID
-			rec.UID = p.UID
+			if rec.UID = p.UID; p.Version > rec.Version {
+				rec.Spec = "" // the record is an old one: it needs a new version
+			}
 			continue
 		}
 		stage := strings.TrimPrefix(name, d.policy.Name()+v1alpha1.StageSeparator)

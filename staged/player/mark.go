@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/staged/fleet"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
 // A mark is what the ledger remembers of a cluster for the space.
@@ -69,6 +70,15 @@ func (c counters) disowned() counters {
 // isUnderWay reports whether a content other than the confirmed one has been ordered since.
 func (m mark) isUnderWay() bool {
 	return m.revision != "" && m.next != "" && m.next != m.revision.Short()
+}
+
+// told returns the mark of a cluster that should have a revision. If that is another one than it has, it is
+// not known any more to be held: its placement opens, also if nobody sees that.
+func (m mark) told(desired string) mark {
+	if desired != "" && desired != v1alpha1.Hold && desired != v1alpha1.Withdrawn && desired != string(m.revision) {
+		m.held = false
+	}
+	return m
 }
 
 func shortName(ref fleet.ObjectRef) string {

@@ -189,13 +189,16 @@ func (h *history) wasFit(cluster string, v version) (since, ever bool) {
 
 // isHole reports whether Ordered evidence cannot see that a report is from before a delivery. It is counted
 // apart: an agent has written a cached status late, and an autoscaler has raised the generation before (b), or
-// it is not known what the cluster had before, so that the time alone counts (c).
+// the time alone counts (c), since it is not known what the cluster had before, or which generation it had
+// reported when the delivery was ordered.
 func (h *history) isHole(old *statusRead, cluster string, v version) bool {
 	switch before := h.previous[cluster][v]; {
 	case old == nil:
 		return false
 	case old.scaled:
 		h.counts["known hole of Ordered (b)"]++
+	case h.uncounted[cluster+"/"+old.object][v.imageOf(old.object)]:
+		h.counts["known hole of Ordered (c): no report before the delivery, or in its second"]++
 	case h.from[cluster][h.idOf(v)] != h.idOf(before):
 		h.counts["known hole of Ordered (c)"]++
 	default:
@@ -226,13 +229,15 @@ func (h *history) checkOwner(a *actor, stage, cluster string) {
 	if other == nil || !h.isDestination(other.Object, cluster) {
 		return
 	}
+	theirs, held, first := other.GetCreationTimestamp(), false, false
 	for k, b := range a.seen {
-		if k.kind != bindingKind || !strings.HasPrefix(k.name.Name, "s.stage."+stage) || !h.isDestination(b.Object, cluster) {
-			continue
+		if k.kind == bindingKind && strings.HasPrefix(k.name.Name, "s.stage.") && h.isDestination(b.Object, cluster) {
+			mine := b.GetCreationTimestamp()
+			held, first = true, first || !theirs.Before(&mine)
 		}
-		if mine, theirs := b.GetCreationTimestamp(), other.GetCreationTimestamp(); theirs.Before(&mine) {
-			h.broken("S11: stage %s is fulfilled, and somebody else had %s first", stage, cluster)
-		}
+	}
+	if held && !first {
+		h.broken("S11: stage %s is fulfilled, and somebody else had %s first", stage, cluster)
 	}
 }
 
@@ -254,7 +259,8 @@ func (h *history) enters(a *actor, before, after v1alpha1.Status, d design, i in
 		rec := stageIn(after, earlier.name)
 		switch {
 		case h.fulfilled[earlier.name][revisionKey(after, d)]:
-		case rec.Phase == v1alpha1.Failed && earlier.onFailure == "Continue":
+		case rec.Phase == v1alpha1.Failed && earlier.onFailure == "Continue": // it stays left, whatever is edited later
+			set(h.fulfilled, earlier.name, revisionKey(after, d), true)
 		case !d.staged && h.editedAt > 0 && h.ever[earlier.name] != nil:
 		default:
 			h.broken("S1: stage %s begins, and %s (%s) is not fulfilled", st.name, earlier.name, rec.Phase)
@@ -343,7 +349,8 @@ func (h *history) checkNeeded(s v1alpha1.Status, stage v1alpha1.StageStatus) {
 // rearmed is S8: a failure stays until another revision, or a retry by name.
 func (h *history) rearmed(before, after v1alpha1.Status, d design, stage string) {
 	old := h.designAt(before.ObservedGeneration)
-	continued := stageIn(before, stage).CompletedAt != nil
+	was, is := stageIn(before, stage), stageIn(after, stage)
+	continued := was.CompletedAt != nil || d.stages[d.index(stage)].onFailure == "Continue" && is.Attempt == was.Attempt && is.StartedBatches > was.StartedBatches
 	switch {
 	case before.Wanted != after.Wanted, h.retriedAt[stage] >= h.failedAt[stage] && h.retriedAt[stage] > 0, h.trust, continued:
 	case old.plan() != d.plan() && (d.restart || old.index(stage) < 0):
@@ -359,10 +366,13 @@ func (h *history) checkLedger(a *actor, before, after v1alpha1.Status, d design)
 		if rec.Applied != was[name].Applied {
 			h.checkApplied(name, rec.Applied, was[name].Applied)
 		}
+		if rec.LastGood != was[name].LastGood && !h.restoring.IsZero() && h.hadSince(name, h.versions[rec.LastGood], h.restoring) {
+			set(h.baselines, name, rec.LastGood, true) // of a status that was lost (2.8)
+		}
 		if rec.Back != was[name].Back && rec.Back != "" {
 			h.counts["clusters sent back"]++
 		}
-		if rec.Back != "" && rec.Back != was[name].Back && !h.proven[name][rec.Back] && !h.trust && h.baselineID(name) != rec.Back && (h.restoring.IsZero() || !h.good[name][h.versions[rec.Back]]) {
+		if rec.Back != "" && rec.Back != was[name].Back && !h.proven[name][rec.Back] && !h.trust && h.baselineID(name) != rec.Back && !h.baselines[name][rec.Back] && (h.restoring.IsZero() || !h.good[name][h.versions[rec.Back]]) {
 			h.broken("S4: cluster %s goes back to %s, with which it was never good", name, h.versions[rec.Back])
 		}
 		if rec.Desired == v1alpha1.Withdrawn && was[name].Desired != rec.Desired && (h.baseline[name] != version{}) {
@@ -388,6 +398,12 @@ func (h *history) checkApplied(cluster, id, before string) {
 	if _, had := h.arrived[cluster][v]; !had && v != (version{}) && h.kind.content() && h.members[cluster] != nil {
 		h.broken("S2: the status says that %s was applied in %s, and it never was", v, cluster)
 	}
+}
+
+// hadSince reports whether a cluster has a version, or came to have it after a time.
+func (h *history) hadSince(cluster string, v version, since time.Time) bool {
+	m := h.members[cluster]
+	return m != nil && (m.has() == v || h.arrived[cluster][v].After(since))
 }
 
 func (h *history) baselineID(cluster string) string {

@@ -36,6 +36,9 @@ type oracle struct {
 	deliveredAt map[string]map[int]int                     // the number of the last delivery, by cluster/object and image
 	fit         map[string]map[int]int                     // the number of the delivery with which an image was good last, by cluster/object
 	sick        map[string]map[int]bool                    // an image was bad, by cluster/object
+	ordered     map[string]int                             // the image that a cluster was told to take last, by cluster/object
+	reportedAt  map[string]time.Time                       // since when its WorkStatus has this observedGeneration, by cluster/object
+	uncounted   map[string]map[int]bool                    // its order came when no generation had been reported in an earlier second
 	previous    map[string]map[version]version             // what a cluster had before a version
 	from        map[string]map[string]string               // what a status said that a cluster had, before it said another revision
 	reads       map[*unstructured.Unstructured]*statusRead // what WorkStatuses hold
@@ -44,6 +47,7 @@ type oracle struct {
 	good      map[string]map[version]bool      // it was healthy with it since
 	proven    map[string]map[string]bool       // the revisions with which it was part of a fulfilled stage
 	baseline  map[string]version               // what it had before the policy
+	baselines map[string]map[string]bool       // the revisions that it had when a status was lost
 	released  map[string]bool                  // the engine may have taken the workload from it
 	movedAt   map[string]int                   // the step of its last other label
 	fulfilled map[string]map[string]bool       // stages and revisions, of the present rollout
@@ -64,9 +68,9 @@ type oracle struct {
 }
 
 func newOracle() oracle {
-	return oracle{counts: map[string]int{}, deliveredAt: map[string]map[int]int{}, fit: map[string]map[int]int{}, sick: map[string]map[int]bool{}, previous: map[string]map[version]version{}, from: map[string]map[string]string{}, reads: map[*unstructured.Unstructured]*statusRead{},
+	return oracle{counts: map[string]int{}, deliveredAt: map[string]map[int]int{}, fit: map[string]map[int]int{}, sick: map[string]map[int]bool{}, ordered: map[string]int{}, reportedAt: map[string]time.Time{}, uncounted: map[string]map[int]bool{}, previous: map[string]map[version]version{}, from: map[string]map[string]string{}, reads: map[*unstructured.Unstructured]*statusRead{},
 		arrived: map[string]map[version]time.Time{}, good: map[string]map[version]bool{}, proven: map[string]map[string]bool{},
-		baseline: map[string]version{}, released: map[string]bool{}, movedAt: map[string]int{}, fulfilled: map[string]map[string]bool{}, ever: map[string]map[string]bool{},
+		baseline: map[string]version{}, baselines: map[string]map[string]bool{}, released: map[string]bool{}, movedAt: map[string]int{}, fulfilled: map[string]map[string]bool{}, ever: map[string]map[string]bool{},
 		entered: map[string]time.Time{}, unmet: map[string]time.Time{}, failedAt: map[string]int{}, retriedAt: map[string]int{}, askedOf: map[string]int{}, tickets: map[string]bool{}}
 }
 

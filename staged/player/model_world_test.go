@@ -53,6 +53,7 @@ type member struct {
 
 // A statusRead is a status in the cache of a status agent.
 type statusRead struct {
+	object string
 	status map[string]any
 	about  int  // the image that it is about
 	turn   int  // and the number of the delivery that brought it
@@ -78,6 +79,14 @@ func (m *member) isGood() bool {
 		}
 	}
 	return len(m.objects) > 0
+}
+
+// imageOf is the image of an object.
+func (v version) imageOf(object string) int {
+	if object == "web" {
+		return v.web
+	}
+	return v.api
 }
 
 // manifestOf returns a Deployment as clusters receive it.
@@ -216,7 +225,7 @@ func (h *history) look(m *member, name string) {
 		m.read[name] = nil
 		return
 	}
-	m.read[name] = &statusRead{status: o.status(), about: o.about, turn: o.aboutTurn, scaled: o.observed > o.aboutGeneration}
+	m.read[name] = &statusRead{object: name, status: o.status(), about: o.about, turn: o.aboutTurn, scaled: o.observed > o.aboutGeneration}
 }
 
 // report writes what the status agent has read, if that has changed.
@@ -230,12 +239,16 @@ func (h *history) report(m *member, name string) {
 	case !known:
 	case read == nil && old != nil:
 		h.space.remove(old)
+		delete(h.reportedAt, m.name+"/"+name)
 	case read == nil:
 	default:
 		obj := object(workStatusKind, m.name, "ws-"+name, map[string]any{"spec": map[string]any{
 			"sourceRef": map[string]any{"group": "apps", "version": "v1", "resource": "deployments", "namespace": "shop", "name": name}}})
 		status := maps.Clone(read.status)
 		status["beat"] = m.beat
+		if before, _, _ := unstructured.NestedInt64(orNothing(old).Object, "status", "observedGeneration"); before != status["observedGeneration"] {
+			h.reportedAt[m.name+"/"+name] = h.now
+		}
 		h.space.setStatus(h.space.setSpec(obj), status)
 		h.reads[h.space.get(workStatusKind, m.name, "ws-"+name)] = read
 	}
@@ -337,13 +350,27 @@ func (h *history) transport(binding, cluster string) {
 		}
 		var manifests []any
 		for _, d := range h.hub.list(deploymentKind) {
-			manifests = append(manifests, manifestOf(d.GetName(), imageIn(d.Object)))
+			if manifests = append(manifests, manifestOf(d.GetName(), imageIn(d.Object))); strategy == "Update" {
+				h.noteOrder(cluster, d.GetName(), imageIn(d.Object))
+			}
 		}
 		made := object(manifestwork.Kind, cluster, binding, map[string]any{"spec": map[string]any{"workload": map[string]any{"manifests": manifests},
 			"manifestConfigs": []any{map[string]any{"updateStrategy": map[string]any{"type": strategy}}}}})
 		made.SetLabels(map[string]string{"transport.kubestellar.io/originOwnerReferenceBindingKey": binding})
 		h.space.setSpec(made)
 	}
+}
+
+// noteOrder notes that a cluster is told to take an image, and whether an observedGeneration of before is
+// known by then: one that was reported in an earlier second.
+func (h *history) noteOrder(cluster, object string, image int) {
+	name := cluster + "/" + object
+	if h.ordered[name] == image {
+		return
+	}
+	h.ordered[name] = image
+	since, reported := h.reportedAt[name]
+	set(h.uncounted, name, image, !reported || since.Unix() >= h.now.Unix())
 }
 
 // apply is the agent of a cluster, with all its ManifestWorks.

@@ -149,21 +149,21 @@ func timeOf(obj *unstructured.Unstructured, subresource string) (last time.Time)
 // show shows a rollout what was delivered to clusters, and what they have reported of it.
 func (s *space) show(v View, r *bindingpolicy.Rollout) {
 	r.ObserveWorkload(v.Workload, s.collectors)
-	marks := map[string]string{}
+	records := map[string]v1alpha1.ClusterRecord{}
 	for _, c := range v.Status.Cohorts {
 		for _, name := range c.Clusters {
-			marks[name] = c.Mark
+			records[name] = c.ClusterRecord
 		}
 	}
 	works := map[string][]*manifestWork{}
 	for _, w := range s.works {
 		if strings.HasPrefix(w.binding, v.Policy.Name()+v1alpha1.StageSeparator) || slices.ContainsFunc(v.Policy.Definition().Spec.Adopt, func(a v1alpha1.Adoption) bool { return a.BindingPolicy == w.binding }) {
 			works[w.cluster] = append(works[w.cluster], w)
-			marks[w.cluster] += ""
+			records[w.cluster] = records[w.cluster] // it may have none
 		}
 	}
-	for cluster, mark := range marks {
-		r.ObserveCluster(s.cluster(v, cluster, works[cluster], parseMark(v, mark)))
+	for cluster, rec := range records {
+		r.ObserveCluster(s.cluster(v, cluster, works[cluster], parseMark(v, rec.Mark).told(rec.Desired)))
 	}
 }
 
@@ -201,9 +201,7 @@ func (s *space) cluster(v View, name string, works []*manifestWork, m mark) flee
 		m = mark{}
 	case open:
 	case m.held, generation <= m.generation+1, told == m.revision && len(works) > 1 && !m.isUnderWay():
-		if !m.held {
-			m.generation, m.held = generation, true
-		}
+		m.generation, m.held = generation, true
 		if m.hasLost(v, told, statuses) {
 			m = mark{}
 		}
