@@ -47,3 +47,19 @@ func TestAfterALossBindingPoliciesGetANewVersion(t *testing.T) {
 	w.settle()
 	require.True(t, w.holds("Succeeded"), w.last.Message)
 }
+
+// A status that is restored from before a loss has older versions than what exists: nothing goes back to them.
+func TestAfterARestoreNoVersionGoesBack(t *testing.T) {
+	w := fleetOf(t, policyText(stageText("prod", "prod")), "prod/p")
+	w.settle()
+	old := w.status
+	w.status = v1alpha1.Status{}
+	w.sleep(time.Minute)
+	w.settle()
+	version := func() string { return w.policies["s.stage.prod"].Annotations[v1alpha1.VersionAnnotation] }
+	before := version()
+	w.status = old
+	w.settle()
+	require.Greater(t, version(), before)
+	require.True(t, w.holds("Succeeded"), w.last.Message)
+}

@@ -66,9 +66,6 @@ func (d *decider) listPlacements() {
 	}
 	d.placeAdopted()
 	for _, w := range wanted {
-		if hasFailed(d.Status.Stages[w.stage].Phase) && w.stage == i && d.owned(w.name) == nil {
-			continue // it fails before this wave was placed
-		}
 		if p := d.placed[w.name]; p != nil && p.Taken {
 			d.stall("NameTaken", "%s %s exists and does not belong to this StagedBindingPolicy: rename the stage", d.kind(), w.name)
 			continue

@@ -33,6 +33,7 @@ type store struct {
 	foreign  map[string]bool            // clusters that had the workload before
 	bad      map[string]bool            // cluster@version that does not become ready
 	offline  map[string]bool
+	unnamed  bool              // reports do not say which revision they are of
 	reported map[string]string // the version of the last report
 	versions int
 	last     staged.Decision
@@ -69,6 +70,9 @@ func (s *store) world() fleet.World {
 			}
 			ref := fleet.ObjectRef{Group: "apps", Resource: "deployments", Namespace: "shop", Name: "web"}
 			c.Reports = []fleet.Report{{Object: ref, Revision: idOf(s.reported[name]), Evidence: fleet.EvidenceExact, Status: map[string]any{"availableReplicas": ready}}}
+			if s.unnamed {
+				c.Reports[0].Revision, c.Reports[0].Evidence = "", fleet.EvidenceNone
+			}
 		}
 		w.Clusters = append(w.Clusters, c)
 	}
@@ -150,6 +154,16 @@ func (s *store) holds(condition string) bool {
 func (s *store) check(want map[string]string) {
 	s.t.Helper()
 	require.Equal(s.t, want, s.have, s.last.Message)
+}
+
+// record is what the status says of a cluster.
+func (s *store) record(cluster string) v1alpha1.ClusterRecord {
+	for _, c := range s.status.Cohorts {
+		if slices.Contains(c.Clusters, cluster) {
+			return c.ClusterRecord
+		}
+	}
+	return v1alpha1.ClusterRecord{}
 }
 
 const stagedUpdates = keep + "  updates: Staged\n"
@@ -334,4 +348,66 @@ func stageStatus(s v1alpha1.Status, name string) v1alpha1.StageStatus {
 		}
 	}
 	return v1alpha1.StageStatus{}
+}
+
+// At evidence None a report may be of any revision, but not of one that the cluster does not have yet.
+func TestAReportOfBeforeTheDeliveryFailsNothing(t *testing.T) {
+	text := policyText(stageText("prod", "prod", "requireEvidence: None", "failureCondition: num('sum') == 0")) + stagedUpdates
+	s := newStore(t, text, "prod/p")
+	s.unnamed = true
+	s.roll(8)
+	require.True(t, s.holds("Succeeded"), s.last.Message)
+	s.bad["p@1"], s.offline["p"], s.source = true, true, "2"
+	s.roll(4)
+	require.Equal(t, v1alpha1.Progressing, stageStatus(s.status, "prod").Phase, s.last.Message)
+	require.Contains(t, s.last.Message, "r2-2 is not delivered to p")
+	s.offline["p"] = false
+	s.roll(4)
+	require.True(t, s.holds("Succeeded"), s.last.Message)
+}
+
+// A cluster that is set aside was no part of what its stage is fulfilled with: the revision is not its last
+// good one.
+func TestAClusterThatIsSetAsideIsNotKnownToBeGood(t *testing.T) {
+	text := policyText(stageText("prod", "prod", "perCluster: {maxUnavailable: 2, progressDeadlineSeconds: 30}", "maxFailures: 1")) + stagedUpdates
+	s := newStore(t, text, "prod/p1", "prod/p2")
+	s.bad["p2@1"] = true
+	s.roll(30)
+	require.True(t, s.holds("Succeeded"), s.last.Message)
+	require.Equal(t, string(idOf("1")), s.record("p1").LastGood)
+	require.Equal(t, string(idOf("1")), s.record("p2").Applied)
+	require.Empty(t, s.record("p2").LastGood)
+	require.Empty(t, s.record("p2").Health)
+}
+
+// A stage that fails as soon as it begins, by a cluster that has the revision from an earlier stage, gives it to
+// no other cluster.
+func TestAFailedStageGivesNothingMore(t *testing.T) {
+	first := "  - {name: first, clusterSelectors: [{matchLabels: {name: p1}}], condition: num('sum') == 1, failureCondition: num('sum') == 0, onFailure: Continue}\n"
+	text := policyText(first, stageText("prod", "prod", "failureCondition: num('sum') < 2", "onFailure: Rollback")) + stagedUpdates
+	s := newStore(t, text, "prod/p1", "prod/p2")
+	s.foreign["p2"], s.have["p2"], s.reported["p2"] = true, "0", "0"
+	s.bad["p1@1"] = true
+	s.roll(20)
+	require.Equal(t, v1alpha1.RolledBack, stageStatus(s.status, "prod").Phase, s.last.Message)
+	s.check(map[string]string{"p2": "0"})
+	require.Empty(t, s.seen["p2"])
+}
+
+// A cluster that went back, and is in another stage now, gets the revision with that stage once the failed one was
+// tried again.
+func TestAClusterThatWentBackAndMovedTakesItsTurn(t *testing.T) {
+	text := policyText(stageText("prod", "prod", "progressDeadlineSeconds: 30", "onFailure: Rollback"), stageText("end", "end")) + stagedUpdates
+	s := newStore(t, text, "prod/p1", "prod/p2", "end/e")
+	s.roll(10)
+	require.True(t, s.holds("Succeeded"), s.last.Message)
+	s.source, s.bad["p1@2"] = "2", true
+	s.roll(30)
+	s.check(map[string]string{"p1": "1", "p2": "1", "e": "1"})
+	delete(s.bad, "p1@2")
+	s.clusters["p1"] = map[string]string{"env": "end", "name": "p1"}
+	s.meta.Annotations = map[string]string{v1alpha1.RetryPrefix + "prod": s.status.Wanted}
+	s.roll(20)
+	require.True(t, s.holds("Succeeded"), s.last.Message)
+	s.check(map[string]string{"p1": "2", "p2": "2", "e": "2"})
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
 // Case (b) of Ordered: an agent reports a cached status of the old version long after the delivery was
@@ -81,6 +83,30 @@ func TestAHeldClusterEscapes(t *testing.T) {
 			f.run(10)
 			require.True(t, f.holds("Succeeded"), f.message())
 			require.Equal(t, 1, events)
+		})
+	}, withSpace)
+}
+
+// A cluster applies a revision, and is held before its agent has confirmed that, because the stage fails: it is not
+// known any more to have what it had before.
+func TestAClusterIsHeldBeforeItsDeliveryWasConfirmed(t *testing.T) {
+	policy := strings.Replace(portPolicy, "progressDeadlineSeconds: 30", "perCluster: {maxUnavailable: 2}, failureCondition: num('sum') == 0", 1)
+	scenario(t, policy, func(t *testing.T, f *fleet) {
+		f.push("1")
+		f.play(func() {
+			f.run(40)
+			require.True(t, f.holds("Succeeded"), f.message())
+			f.bad["prod2@2"], f.unsaid = true, map[string]bool{"prod1": true}
+			f.push("2")
+			f.run(40)
+			require.Equal(t, v1alpha1.RollbackNeeded, f.phase("prod"), f.message())
+			require.Equal(t, versions("2", "2"), f.have)
+			require.Contains(t, f.message(), "prod1, prod2 keeps")
+			f.unsaid = nil
+			f.push("1")
+			f.run(60)
+			require.Equal(t, versions("1", "1"), f.have, f.message())
+			require.True(t, f.holds("Succeeded"), f.message())
 		})
 	}, withSpace)
 }

@@ -46,6 +46,7 @@ type fleet struct {
 	have     map[string]string // the version in each cluster
 	bad      map[string]bool   // cluster@version that does not become ready
 	offline  map[string]bool
+	unsaid   map[string]bool     // clusters whose agents do not confirm what they apply
 	ever     map[string][]string // the versions that a cluster ever had
 	options  player.Options
 	push     func(version string)
@@ -376,7 +377,9 @@ func (f *fleet) deliverKubeStellar(cluster, binding string, web *unstructured.Un
 	if !held || f.have[cluster] == "" {
 		f.receive(cluster, imageOf(manifest))
 	}
-	f.setStatus(manifestwork.Kind, key, map[string]any{"conditions": []any{map[string]any{"type": "Applied", "status": "True", "observedGeneration": work.GetGeneration()}}})
+	if !f.unsaid[cluster] {
+		f.setStatus(manifestwork.Kind, key, map[string]any{"conditions": []any{map[string]any{"type": "Applied", "status": "True", "observedGeneration": work.GetGeneration()}}})
+	}
 	f.put(map[string]any{"apiVersion": control.GroupVersion.String(), "kind": "WorkStatus", "metadata": map[string]any{"name": "appsv1-deployment-shop-web", "namespace": cluster},
 		"spec":   map[string]any{"sourceRef": map[string]any{"group": "apps", "resource": "deployments", "namespace": "shop", "name": "web"}},
 		"status": f.statusOf(cluster)})
