@@ -406,6 +406,7 @@ func TestAClusterThatWentBackAndMovedTakesItsTurn(t *testing.T) {
 	s.check(map[string]string{"p1": "1", "p2": "1", "e": "1"})
 	delete(s.bad, "p1@2")
 	s.clusters["p1"] = map[string]string{"env": "end", "name": "p1"}
+	s.roll(2)
 	s.meta.Annotations = map[string]string{v1alpha1.RetryPrefix + "prod": s.status.Wanted}
 	s.roll(20)
 	require.True(t, s.holds("Succeeded"), s.last.Message)
