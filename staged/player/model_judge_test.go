@@ -81,10 +81,12 @@ func (h *history) noteAsked(before, after v1alpha1.Status) {
 	}
 }
 
-// noteUnmet notes that a decision has seen reports by which a stage is not satisfied.
+// noteUnmet notes for which clusters a decision has seen no reports that satisfy.
 func (h *history) noteUnmet(a *actor, s v1alpha1.Status, d design, i int) {
-	if slices.ContainsFunc(h.required(a, s, d, i), func(c string) bool { return !h.shows(a, c) }) {
-		h.unmet[d.stages[i].name] = h.now
+	for _, c := range h.required(a, s, d, i) {
+		if !h.shows(a, c) {
+			set(h.unmet, d.stages[i].name, c, h.now)
+		}
 	}
 }
 
@@ -122,8 +124,11 @@ func (h *history) passed(a *actor, s v1alpha1.Status, d design, i int) {
 		return
 	}
 	h.counts["passes"]++
-	latest := h.unmet[st.name]
+	latest := time.Time{}
 	for _, name := range h.required(a, s, d, i) {
+		if at := h.unmet[st.name][name]; at.After(latest) {
+			latest = at
+		}
 		if h.kind.content() {
 			h.checkIdentity(a, name, st.name, wanted, d)
 			if at := h.arrived[name][wanted]; at.After(latest) {
@@ -249,7 +254,7 @@ func (h *history) isDestination(binding map[string]any, cluster string) bool {
 // enters is S1 and S7: a stage begins.
 func (h *history) enters(a *actor, before, after v1alpha1.Status, d design, i int) {
 	st := d.stages[i]
-	h.entered[st.name], h.unmet[st.name] = h.now, time.Time{}
+	h.entered[st.name], h.unmet[st.name] = h.now, nil
 	if h.trust {
 		return
 	}

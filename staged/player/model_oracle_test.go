@@ -53,8 +53,8 @@ type oracle struct {
 	fulfilled map[string]map[string]bool       // stages and revisions, of the present rollout
 	ever      map[string]map[string]bool       // the same, of all
 	entered   map[string]time.Time
-	unmet     map[string]time.Time // when a status of a stage was written last whose decision saw reports that do not satisfy
-	failedAt  map[string]int       // the step in which a stage failed
+	unmet     map[string]map[string]time.Time // when a status was written last whose decision saw no satisfying report, by stage and cluster
+	failedAt  map[string]int                  // the step in which a stage failed
 	retriedAt map[string]int
 	asked     int            // the step since which tickets are as they are
 	askedOf   map[string]int // the same of a stage
@@ -71,7 +71,7 @@ func newOracle() oracle {
 	return oracle{counts: map[string]int{}, deliveredAt: map[string]map[int]int{}, fit: map[string]map[int]int{}, sick: map[string]map[int]bool{}, ordered: map[string]int{}, reportedAt: map[string]time.Time{}, uncounted: map[string]map[int]bool{}, previous: map[string]map[version]version{}, from: map[string]map[string]string{}, reads: map[*unstructured.Unstructured]*statusRead{},
 		arrived: map[string]map[version]time.Time{}, good: map[string]map[version]bool{}, proven: map[string]map[string]bool{},
 		baseline: map[string]version{}, baselines: map[string]map[string]bool{}, released: map[string]bool{}, movedAt: map[string]int{}, fulfilled: map[string]map[string]bool{}, ever: map[string]map[string]bool{},
-		entered: map[string]time.Time{}, unmet: map[string]time.Time{}, failedAt: map[string]int{}, retriedAt: map[string]int{}, askedOf: map[string]int{}, tickets: map[string]bool{}}
+		entered: map[string]time.Time{}, unmet: map[string]map[string]time.Time{}, failedAt: map[string]int{}, retriedAt: map[string]int{}, askedOf: map[string]int{}, tickets: map[string]bool{}}
 }
 
 func (h *history) note(format string, args ...any) {
@@ -104,9 +104,18 @@ func (h *history) received(m *member, before version) {
 	stays := func(p *unstructured.Unstructured) bool {
 		return p.GetDeletionTimestamp() == nil && selectsMember(p, m.labels)
 	}
-	if h.kind == overOCM || slices.ContainsFunc(h.hub.list(bindingPolicyKind), stays) {
+	if h.kind == overOCM || slices.ContainsFunc(h.hub.list(bindingPolicyKind), stays) && !h.isLeaving(m) {
 		h.released[m.name] = false // else it is on its way out, and another content overtakes that
 	}
+}
+
+// isLeaving reports whether a cluster has a ManifestWork whose BindingPolicy is gone, which over K0 may go before
+// that of another one, bound already, was applied (2.7).
+func (h *history) isLeaving(m *member) bool {
+	return h.kind == overHub && slices.ContainsFunc(h.space.list(manifestWorkKind), func(work *unstructured.Unstructured) bool {
+		p := h.hub.get(bindingPolicyKind, "", work.GetName())
+		return work.GetNamespace() == m.name && (p == nil || p.GetDeletionTimestamp() != nil)
+	})
 }
 
 // looked notes whether a cluster is healthy with what it has.
