@@ -26,17 +26,11 @@ func (d *decider) conflict(clusters []string) string {
 // something in.
 func (d *decider) readConflicts() {
 	for _, c := range d.seen.Conflicts {
-		c.Clusters = slices.DeleteFunc(slices.Clone(c.Clusters), func(name string) bool { return !d.isHeld(name) && d.isLeft(name) })
+		c.Clusters = slices.DeleteFunc(slices.Clone(c.Clusters), func(name string) bool { return !d.isHeld(name) && d.isPassed(name, d.active()) })
 		if len(c.Clusters) > 0 {
 			d.conflicts = append(d.conflicts, c)
 		}
 	}
-}
-
-// isLeft reports whether a cluster belongs to a stage that was left under retention Move.
-func (d *decider) isLeft(cluster string) bool {
-	i := slices.IndexFunc(d.policy.stages, func(s *stage) bool { return s.Name == d.ledger[cluster].Stage })
-	return d.policy.object.Spec.Retention != v1alpha1.Keep && i >= 0 && i < d.active()
 }
 
 // contested is conflict for clusters that no placement of this policy holds yet: nothing is placed there.
