@@ -66,12 +66,12 @@ func (h *history) operate(m *member) {
 	if m.offline || app == nil {
 		return
 	}
-	target, _, _ := unstructured.NestedString(app.Object, "spec", "source", "targetRevision")
-	v, known := h.commits[target]
+	source, _, _ := unstructured.NestedMap(app.Object, "spec", "source")
+	v := versionOf(source)
 	phase, _, _ := unstructured.NestedString(app.Object, "status", "operationState", "phase")
 	status := maps.Clone(asMap(app.Object["status"]))
 	switch {
-	case !known:
+	case v == (version{}):
 	case phase != "Running" && m.has() != v:
 		status["operationState"] = map[string]any{"phase": "Running"}
 		h.hub.setStatus(app, status)
@@ -99,9 +99,8 @@ func (h *history) compare(m *member) {
 		return
 	}
 	source, _, _ := unstructured.NestedMap(app.Object, "spec", "source")
-	target, _ := source["targetRevision"].(string)
-	v, known := h.commits[target]
-	if !known {
+	v := versionOf(source)
+	if (v == version{}) {
 		return
 	}
 	is, good := "OutOfSync", "Progressing"
@@ -117,7 +116,7 @@ func (h *history) compare(m *member) {
 		good = "Healthy"
 	}
 	status := maps.Clone(asMap(app.Object["status"]))
-	status["sync"] = map[string]any{"status": is, "revision": target, "comparedTo": map[string]any{"source": source}}
+	status["sync"] = map[string]any{"status": is, "revision": source["targetRevision"], "comparedTo": map[string]any{"source": source}}
 	status["health"] = map[string]any{"status": good}
 	h.hub.setStatus(app, status)
 }

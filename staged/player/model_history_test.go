@@ -52,7 +52,6 @@ type history struct {
 	members    map[string]*member
 	health     map[string]health
 	versions   map[string]version // by revision
-	commits    map[string]version // by commit
 	pushed     []version          // in the order of the source
 	designs    []design
 	design     int
@@ -83,7 +82,7 @@ type actor struct {
 
 func newHistory(kind fleetKind, r *rand.Rand) *history {
 	h := &history{kind: kind, now: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC), members: map[string]*member{}, health: map[string]health{}, versions: map[string]version{},
-		commits: map[string]version{}, designOf: map[int64]design{}, snapshots: map[fleets.RevisionID]fleets.Snapshot{}}
+		designOf: map[int64]design{}, snapshots: map[fleets.RevisionID]fleets.Snapshot{}}
 	h.oracle = newOracle()
 	clock := func() time.Time { return h.now }
 	h.hub = newAPIServer(clock)
@@ -161,7 +160,6 @@ func (h *history) annotate(name, value string) {
 // push writes another version into the source: on the hub one object after the other.
 func (h *history) push(v version, whole bool) {
 	was := h.source()
-	h.commits[commitOf(v)] = v
 	if h.kind == overArgo {
 		data, _ := json.Marshal(sourceOf(v))
 		h.annotate(application.SourceAnnotation, string(data))
@@ -183,8 +181,7 @@ func (h *history) source() (v version) {
 	if h.kind == overArgo {
 		var source map[string]any
 		_ = json.Unmarshal([]byte(h.policy().GetAnnotations()[application.SourceAnnotation]), &source)
-		target, _ := source["targetRevision"].(string)
-		return h.commits[target]
+		return versionOf(source)
 	}
 	if web := h.hub.get(deploymentKind, "shop", "web"); web != nil {
 		v.web = imageIn(web.Object)

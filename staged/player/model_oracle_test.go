@@ -357,7 +357,11 @@ func (h *history) checkBreak(a *actor, k key, old, stored *unstructured.Unstruct
 	}
 	for _, name := range sortedNames(h.members) {
 		m := h.members[name]
-		if len(m.objects) == 0 || !selectsMember(old, m.labels) || stored != nil && selectsMember(stored, m.labels) {
+		if !selectsMember(old, m.labels) || stored != nil && selectsMember(stored, m.labels) {
+			continue
+		}
+		if len(m.objects) == 0 { // it has nothing to lose: what is still under way goes again
+			h.released[name] = true
 			continue
 		}
 		if h.isCovered(m, k.name.Name) {

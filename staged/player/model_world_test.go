@@ -109,10 +109,17 @@ func (v version) manifests() (all []any) {
 	return append(all, manifestOf("web", v.web))
 }
 
-func commitOf(v version) string { return fmt.Sprintf("%020d%020d", v.web, v.api) }
-
+// sourceOf is the source of an Application with a version: a commit for web, and a path for api.
 func sourceOf(v version) map[string]any {
-	return map[string]any{"repoURL": "https://example.org/web.git", "path": "web", "targetRevision": commitOf(v)}
+	return map[string]any{"repoURL": "https://example.org/web.git", "path": fmt.Sprint(v.api), "targetRevision": fmt.Sprintf("%040d", v.web)}
+}
+
+// versionOf is the version that a source has. It is zero for the source of an Application that was never
+// patched.
+func versionOf(source map[string]any) (v version) {
+	_, _ = fmt.Sscan(fmt.Sprint(source["targetRevision"]), &v.web)
+	_, _ = fmt.Sscan(fmt.Sprint(source["path"]), &v.api)
+	return v
 }
 
 // idOf is the identity of a version by the specification: the hash of the canonical JSON of what clusters
