@@ -89,7 +89,7 @@ func (d design) plan() (text string) {
 func planStage(r *rand.Rand, name, value string) plannedStage {
 	s := plannedStage{name: name, key: "env", value: value}
 	s.concurrency = []int{0, 0, 0, 1, 2, -1, -2}[r.IntN(7)]
-	s.soak = []int{0, 0, 5, 60}[r.IntN(4)]
+	s.soak = []int{0, 0, 5, 90}[r.IntN(4)]
 	s.deadline = []int{0, 0, 30}[r.IntN(3)]
 	s.before, s.after = r.IntN(5) == 0, r.IntN(8) == 0
 	s.onFailure = []string{"", "", "Pause", "Rollback", "Rollback", "RollbackAll", "RollbackBatch", "Continue"}[r.IntN(8)]

@@ -143,8 +143,8 @@ func (h *history) passed(a *actor, s v1alpha1.Status, d design, i int) {
 	if at := h.entered[st.name]; at.After(latest) && h.kind == overHub {
 		latest = at
 	}
-	if soak := time.Duration(st.soak) * time.Second; h.now.Sub(latest) < soak-slack && h.editedAt == 0 {
-		h.broken("S5: stage %s is fulfilled %v after its reports were good, its soak is %v", st.name, h.now.Sub(latest), soak)
+	if soak, lasted := time.Duration(st.soak)*time.Second, h.witnessedSince(latest); lasted < soak-slack && h.editedAt == 0 {
+		h.broken("S5: stage %s is fulfilled, and its reports were seen to be good for %v of %v, its soak is %v", st.name, lasted, h.now.Sub(latest), soak)
 	}
 	if by := stageIn(s, st.name).ApprovedAfter; st.after && approvedIn(by) <= max(h.asked, h.askedOf[st.name]) {
 		h.broken("S7: stage %s is left, and its approval %q is older than what is asked (%d)", st.name, by, max(h.asked, h.askedOf[st.name]))

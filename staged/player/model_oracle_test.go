@@ -59,6 +59,7 @@ type oracle struct {
 	asked     int            // the step since which tickets are as they are
 	askedOf   map[string]int // the same of a stage
 	tickets   map[string]bool
+	looks     []look
 	chosen    time.Time // when the wanted revision became that
 	trust     bool      // the status was lost or is an old one: what it says of stages is believed
 	restoring time.Time // when
@@ -322,8 +323,27 @@ func (h *history) check() {
 	}
 }
 
-// deciding notes what a player sees when it decides.
-func (h *history) deciding(a *actor) { a.wroteStatus = false }
+// A look is a decision of some player.
+type look struct {
+	at        time.Time
+	witnessed time.Duration // since the beginning: a pause between two looks counts for a minute at most (2.4)
+}
+
+// deciding notes that a player decides.
+func (h *history) deciding(a *actor) {
+	a.wroteStatus = false
+	next := look{at: h.now}
+	if n := len(h.looks); n > 0 {
+		next.witnessed = h.looks[n-1].witnessed + min(h.now.Sub(h.looks[n-1].at), time.Minute)
+	}
+	h.looks = append(h.looks, next)
+}
+
+// witnessedSince returns for how long players have looked since a time.
+func (h *history) witnessedSince(at time.Time) time.Duration {
+	n := slices.IndexFunc(h.looks, func(l look) bool { return !l.at.Before(at) })
+	return h.looks[len(h.looks)-1].witnessed - h.looks[n].witnessed + min(h.looks[n].at.Sub(at), time.Minute)
+}
 
 // holds returns the BindingPolicies, one apart, that hold a cluster by a Binding.
 func (h *history) holds(cluster, but string) (names []string) {

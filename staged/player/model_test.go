@@ -130,7 +130,7 @@ func (h *history) end() {
 // any order.
 func (h *history) settle() {
 	a, over, r := h.actors[0], 0, rand.New(rand.NewPCG(uint64(h.steps), 3))
-	for turn := range 150 {
+	for turn := range 200 {
 		h.steps++
 		s := h.status()
 		if turn%3 == 0 {
