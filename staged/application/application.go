@@ -120,17 +120,17 @@ func (t *Transport) World(v player.View) fleet.World {
 	for _, c := range v.Policy.Definition().Spec.Downsync {
 		clause.StatusCollectors = append(clause.StatusCollectors, c.StatusCollectors...)
 	}
+	source, err := wanted(v)
+	v.Workload = fleet.Workload{Revision: identify(v, source), Objects: []*fleet.Object{{Clause: clause}}}
+	w.Workload = v.Workload
 	placements := map[string]*fleet.Placement{}
 	labels := t.options.Clusters()
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		w.Clusters = append(w.Clusters, t.cluster(v, name, labels[name], clause, placements))
 	}
-	w.Workload.Objects = []*fleet.Object{{Clause: clause}}
-	source, err := wanted(v)
 	if err != nil {
 		w.Placements = append(w.Placements, fleet.Placement{Name: v.Policy.Name(), Errors: []string{err.Error()}})
 	}
-	w.Workload.Revision = identify(v, source)
 	for _, name := range slices.Sorted(maps.Keys(placements)) {
 		placements[name].Clusters = placements[name].Has
 		w.Placements = append(w.Placements, *placements[name])
@@ -160,7 +160,7 @@ func (t *Transport) cluster(v player.View, name string, labels map[string]string
 	}
 	c.Had = app.GetAnnotations()[placementAnnotation] == "" && text(app, "status", "sync", "revision") != ""
 	if !isSynced(app, source) {
-		c.Applied = appliedBefore(v, name)
+		c.Applied = v.AppliedBefore(name, id)
 		return c
 	}
 	c.Applied = id
@@ -169,17 +169,6 @@ func (t *Transport) cluster(v player.View, name string, labels map[string]string
 	ref := fleet.ObjectRef{Group: clause.Group, Resource: clause.Resource, Namespace: clause.Namespace, Name: clause.Name}
 	c.Reports = []fleet.Report{{Object: ref, Revision: id, Evidence: fleet.EvidenceExact, Status: status}}
 	return c
-}
-
-// appliedBefore returns the revision that the ledger has for a cluster: a new source that was not
-// synced yet changes nothing there.
-func appliedBefore(v player.View, cluster string) fleet.RevisionID {
-	for _, c := range v.Status.Cohorts {
-		if slices.Contains(c.Clusters, cluster) {
-			return fleet.RevisionID(c.Applied)
-		}
-	}
-	return ""
 }
 
 // isSynced reports whether an Application was compared with its source, has it, and runs no operation.

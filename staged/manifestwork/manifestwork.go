@@ -161,7 +161,7 @@ func (t *Transport) cluster(v player.View, name string, labels map[string]string
 	if isApplied(work) {
 		c.Applied = revisionOf(work)
 	} else {
-		c.Applied = appliedBefore(v, name)
+		c.Applied = v.AppliedBefore(name, revisionOf(work))
 	}
 	c.Reports = reportsOf(work, c.Applied)
 	return c
@@ -179,17 +179,6 @@ func isObserved(work *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(conditionsOf(work.Object, "status", "conditions"), func(f map[string]any) bool {
 		return f["type"] == "Applied" && observed(f) == work.GetGeneration()
 	})
-}
-
-// appliedBefore returns the revision that the ledger has for a cluster: a new order that was not
-// applied yet changes nothing there.
-func appliedBefore(v player.View, cluster string) fleet.RevisionID {
-	for _, c := range v.Status.Cohorts {
-		if slices.Contains(c.Clusters, cluster) {
-			return fleet.RevisionID(c.Applied)
-		}
-	}
-	return ""
 }
 
 // reportsOf reads the feedback of each manifest. It is of the revision if the condition next to it,

@@ -219,6 +219,9 @@ func (f *fleet) manifestWorkAgent(cluster string, work unstructured.Unstructured
 	if strategy != "ReadOnly" {
 		f.receive(cluster, imageOf(manifest))
 	}
+	if f.unsaid[cluster] {
+		return
+	}
 	available := map[bool]string{true: "True", false: "False"}[f.have[cluster] != ""]
 	rules, _, _ := unstructured.NestedSlice(config, "conditionRules")
 	condition := func(kind, status, message string) map[string]any {
@@ -265,9 +268,13 @@ func (f *fleet) overApplications() {
 			if target == "" || f.offline[cluster] {
 				continue
 			}
-			f.receive(cluster, target[39:])
+			key := types.NamespacedName{Namespace: "argocd", Name: app.GetName()}
+			if f.receive(cluster, target[39:]); f.unsaid[cluster] {
+				f.setStatus(application.Kind, key, map[string]any{"operationState": map[string]any{"phase": "Running"}})
+				continue
+			}
 			health := map[int64]string{1: "Healthy", 0: "Degraded"}[f.ready(cluster)]
-			f.setStatus(application.Kind, types.NamespacedName{Namespace: "argocd", Name: app.GetName()}, map[string]any{
+			f.setStatus(application.Kind, key, map[string]any{
 				"sync":   map[string]any{"status": "Synced", "revision": target, "comparedTo": map[string]any{"source": source}},
 				"health": map[string]any{"status": health},
 			})

@@ -84,3 +84,28 @@ func TestABAOverAllPorts(t *testing.T) {
 		})
 	})
 }
+
+// The source comes back to a revision before the delivery of another one was confirmed: nothing has succeeded before
+// each cluster was seen to have it again.
+func TestARevisionComesBackBeforeAnotherWasConfirmed(t *testing.T) {
+	eachPort(t, portPolicy, func(t *testing.T, f *fleet) {
+		f.push("1")
+		f.play(func() {
+			f.run(40)
+			require.True(t, f.holds("Succeeded"), f.message())
+			f.unsaid = map[string]bool{"dev1": true}
+			f.push("2")
+			f.run(20)
+			require.Equal(t, versions("2", "1"), f.have, f.message())
+			f.offline["dev1"], f.unsaid = true, nil
+			f.push("1")
+			f.run(30)
+			require.Equal(t, versions("2", "1"), f.have)
+			require.False(t, f.holds("Succeeded"), f.message())
+			f.offline["dev1"] = false
+			f.run(40)
+			require.Equal(t, versions("1", "1"), f.have, f.message())
+			require.True(t, f.holds("Succeeded"), f.message())
+		})
+	})
+}

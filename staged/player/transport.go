@@ -2,6 +2,7 @@ package player
 
 import (
 	"context"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,6 +24,19 @@ type View struct {
 	Workload fleet.Workload
 	// Contents are the revisions whose content is known.
 	Contents map[fleet.RevisionID]fleet.Snapshot
+}
+
+// AppliedBefore returns the revision that the ledger has for a cluster that has not confirmed the one that it was
+// told to take last: the new order changes nothing before. If the source comes back to that revision, it is
+// not known any more whether the cluster has it: the other one may arrive, or have arrived.
+func (v View) AppliedBefore(cluster string, told fleet.RevisionID) fleet.RevisionID {
+	for _, c := range v.Status.Cohorts {
+		before := fleet.RevisionID(c.Applied)
+		if slices.Contains(c.Clusters, cluster) && (before == told || before != v.Workload.Revision) {
+			return before
+		}
+	}
+	return ""
 }
 
 // A Transport brings revisions to clusters: it is the port of a Player to a fleet. The Player watches
