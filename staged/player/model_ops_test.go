@@ -294,11 +294,21 @@ func (h *history) pushSome(x action) {
 
 func (h *history) edit(x action) {
 	d := int(x.a) % len(h.designs)
-	if x.kind == "pause" {
+	switch {
+	case x.kind == "edit" && x.b%3 == 0: // there and back
+		was := h.design
+		h.editTo(d)
+		h.turn(h.actors[int(x.c)%len(h.actors)], ^uint32(0))
+		d = was
+	case x.kind == "pause":
 		d = h.design
 		h.designs = slices.Clone(h.designs)
 		h.designs[d].paused = !h.designs[d].paused
 	}
+	h.editTo(d)
+}
+
+func (h *history) editTo(d int) {
 	h.design = d
 	h.writePolicy()
 	h.edited(h.designs[d])
@@ -420,7 +430,7 @@ func (h *history) foreign(x action) {
 	}
 	p := h.hub.get(bindingPolicyKind, "", "other")
 	switch {
-	case p == nil && x.a%3 == 0:
+	case p == nil:
 		spec := map[string]any{"clusterSelectors": []any{map[string]any{"matchLabels": map[string]any{"env": string(rune('a' + x.b%3))}}},
 			"downsync": []any{map[string]any{"createOnly": true, "objectSelectors": []any{map[string]any{"matchLabels": map[string]any{"app": "web"}}}}}}
 		h.hub.setSpec(object(bindingPolicyKind, "", "other", map[string]any{"spec": spec}))
