@@ -265,8 +265,8 @@ func (d *decider) mayGoBack(cluster string) bool {
 	return true
 }
 
-// fulfill records that the clusters of a stage are good with the revision that they have, except those that
-// are set aside.
+// fulfill records that the clusters of a stage are good with the revision that they have, unless they are
+// set aside.
 func (d *decider) fulfill(i int, evidence fleet.Evidence) {
 	rec := &d.Status.Stages[i]
 	rec.FulfilledWith = d.Status.Wanted

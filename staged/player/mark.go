@@ -73,7 +73,7 @@ func (m mark) isUnderWay() bool {
 }
 
 // told returns the mark of a cluster that should have a revision. If that is another one than it has, it is
-// not known any more to be held: its placement opens, also if nobody sees that.
+// not known any more to be held: its placement opens, whether that is seen or not.
 func (m mark) told(desired string) mark {
 	if desired != "" && desired != v1alpha1.Hold && desired != v1alpha1.Withdrawn && desired != string(m.revision) {
 		m.held = false

@@ -110,12 +110,12 @@ func (h *history) received(m *member, before version) {
 	}
 }
 
-// isLeaving reports whether a cluster has a ManifestWork whose BindingPolicy is gone, which over K0 may go before
+// isLeaving reports whether a cluster has a ManifestWork whose BindingPolicy is gone or has let it go, which over K0 may go before
 // that of another one, bound already, was applied (2.7).
 func (h *history) isLeaving(m *member) bool {
 	return h.kind == overHub && slices.ContainsFunc(h.space.list(manifestWorkKind), func(work *unstructured.Unstructured) bool {
 		p := h.hub.get(bindingPolicyKind, "", work.GetName())
-		return work.GetNamespace() == m.name && (p == nil || p.GetDeletionTimestamp() != nil)
+		return work.GetNamespace() == m.name && (p == nil || p.GetDeletionTimestamp() != nil || !selectsMember(p, m.labels))
 	})
 }
 
