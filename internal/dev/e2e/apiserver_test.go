@@ -26,6 +26,7 @@ import (
 // TestContractOverHTTP runs the scenarios of package contract on the server in memory, through
 // client-go. Package stage/memory runs them directly, and TestContract on a kube-apiserver.
 func TestContractOverHTTP(t *testing.T) {
+	t.Parallel()
 	contract.Run(t, func(t *testing.T) contract.Server {
 		c := memory.New(memory.Options{RequireNamespaces: true, RequireOwners: true})
 		require.NoError(t, c.Load(t.Context(), []byte(contract.Definitions)))
@@ -139,7 +140,7 @@ func send(t *testing.T, config *rest.Config, r httpRequest) httpAnswer {
 	t.Helper()
 	client, err := rest.HTTPClientFor(config)
 	require.NoError(t, err)
-	defer client.CloseIdleConnections()
+	t.Cleanup(client.CloseIdleConnections) // not after each request: a new connection costs more than most answers
 	method := r.Method
 	if method == "" {
 		method = http.MethodGet

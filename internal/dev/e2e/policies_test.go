@@ -94,6 +94,7 @@ func (c policyCase) request(t *testing.T, r policyRequest) httpRequest {
 // TestPolicies creates ValidatingAdmissionPolicies in a kube-apiserver and in memory, and compares the
 // answers to requests that they are about.
 func TestPolicies(t *testing.T) {
+	t.Parallel()
 	var cases []policyCase
 	data, err := os.ReadFile("testdata/policies.yaml")
 	require.NoError(t, err)
@@ -101,6 +102,7 @@ func TestPolicies(t *testing.T) {
 	ours := apiserver.Start(t, memory.New(memory.Options{RequireNamespaces: true, RequireOwners: true}), apiserver.Options{})
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
 			for _, config := range []*rest.Config{plane.Config(), ours} {
 				c.prepare(t, config)
 			}
