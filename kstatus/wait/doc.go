@@ -50,9 +50,10 @@
 //
 // If the cluster does not have a kind, its objects are NotFound with the reason NoKind; if listing
 // it is forbidden, they are Unknown. Both are tried again after a backoff, and other kinds are not
-// affected. After any other failure of a list the verdicts on its objects stay, with the error
-// next to them; they become Unknown at the first failure after half a minute of failures. If time
-// alone can change a verdict, it is computed again at that time.
+// affected. A list without an answer fails after half a minute. After any other failure of a list
+// the verdicts on its objects stay, with the error next to them; they become Unknown at the first
+// failure after half a minute of failures. If time alone can change a verdict, it is computed again
+// at that time.
 //
 // A Job that is complete has reached its goal also when it is deleted afterwards, as
 // ttlSecondsAfterFinished demands, and so has any object that writes when it ended, and a Pod that

@@ -50,6 +50,7 @@ func (o *observer) run(ctx context.Context) {
 	}
 	options := listwatch.Options{
 		Retry: o.options.Retry, Longest: 16 * o.options.Retry, Poll: o.options.Interval, Seed: o.options.Seed,
+		Timeout: listwatch.RequestTimeout,
 	}
 	listwatch.Run(ctx, source, options, func(e listwatch.Event) { o.handle(ctx, e) })
 }

@@ -200,7 +200,7 @@ func (hanging) List(ctx context.Context, _ schema.GroupVersionKind, _ string, _ 
 
 func TestTheEndIsNoFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		err := wait.For(ctx, hanging{}, []wait.Ref{web, config}, wait.Policy{})
 		require.EqualError(t, err, "2 of 2 objects were not looked at: context deadline exceeded")
@@ -208,6 +208,17 @@ func TestTheEndIsNoFailure(t *testing.T) {
 		require.ErrorAs(t, err, &open)
 		require.Equal(t, "Pod default/web: NotSeen: Not looked for yet", open.Open[0].String())
 		require.Equal(t, config, open.Open[1].Ref)
+	})
+}
+
+// A list without an answer fails after half a minute, so that the wait says why it knows nothing, and
+// asks again.
+func TestAListWithoutAnAnswerFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		err := wait.For(ctx, hanging{}, []wait.Ref{web}, wait.Policy{})
+		require.ErrorContains(t, err, "Pod default/web: Unknown for 30s, LookUpFailed: context deadline exceeded")
 	})
 }
 

@@ -219,11 +219,7 @@ func (p *inFlight) apply(ctx context.Context, w transport.Writer, e stage.Apply)
 	return err
 }
 
-var (
-	errNoImpersonation = errors.New("the transport cannot impersonate")
-	errNoResult        = errors.New("the transport returned neither a result nor an error")
-	errOtherObject     = errors.New("the transport answered with another object")
-)
+var errNoImpersonation = errors.New("the transport cannot impersonate")
 
 // answersApply checks that a result, if any, is the applied object. The result has no namespace for
 // a cluster-scoped kind.
@@ -239,20 +235,8 @@ func answersApply(result, applied *unstructured.Unstructured, name types.Namespa
 	return answers(result, k, "")
 }
 
-// answers checks that a result is the requested object. A broken client or proxy can return another
-// object, which must not be used as its state. An empty uid matches any uid.
 func answers(obj *unstructured.Unstructured, k stage.Key, uid types.UID) error {
-	if obj == nil {
-		return errNoResult
-	}
-	got := stage.KeyOf(obj)
-	if got.Kind == "" { // a client of typed objects may leave it out
-		got.Group, got.Version, got.Kind = k.Group, k.Version, k.Kind
-	}
-	if got != k || uid != "" && obj.GetUID() != uid {
-		return fmt.Errorf("%w: %s with uid %q", errOtherObject, got, obj.GetUID())
-	}
-	return nil
+	return listwatch.Answers(obj, k.GroupVersionKind(), k.NamespacedName(), uid)
 }
 
 func impersonate(w transport.Writer, user string) (transport.Writer, error) {

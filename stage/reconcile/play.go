@@ -7,12 +7,10 @@ import (
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/stagecraft-go/stagecraft/internal/listwatch"
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
@@ -34,8 +32,7 @@ type PlayOptions struct {
 // of a controller comes after the objects of every kind have been listed. Failed requests, watches
 // and reconciles do not end Play; it tries them again.
 func Play(ctx context.Context, t transport.Transport, o PlayOptions, controllers ...Controller) error {
-	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
-	t = timed{t, o.Timeout}
+	t = listwatch.Bounded(t, cmp.Or(o.Timeout, listwatch.RequestTimeout))
 	p := &runner{loop: NewLoop(t, o.Options, controllers...), updates: make(chan watchUpdate)}
 	var all sync.WaitGroup
 	for _, kind := range p.loop.Kinds() {
@@ -116,40 +113,4 @@ func (p *runner) wait(now time.Time) time.Duration {
 		return time.Hour
 	}
 	return at.Sub(now)
-}
-
-// timed ends requests that take too long. Watches have no timeout.
-type timed struct {
-	transport.Transport
-	timeout time.Duration
-}
-
-func (t timed) Get(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error) {
-	ctx, cancel := context.WithTimeout(ctx, t.timeout)
-	defer cancel()
-	return t.Transport.Get(ctx, kind, name)
-}
-
-func (t timed) List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-	ctx, cancel := context.WithTimeout(ctx, t.timeout)
-	defer cancel()
-	return t.Transport.List(ctx, kind, namespace, o)
-}
-
-func (t timed) Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
-	ctx, cancel := context.WithTimeout(ctx, t.timeout)
-	defer cancel()
-	return t.Transport.Create(ctx, obj, o)
-}
-
-func (t timed) Patch(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, pt types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
-	ctx, cancel := context.WithTimeout(ctx, t.timeout)
-	defer cancel()
-	return t.Transport.Patch(ctx, kind, name, pt, data, o, subresources...)
-}
-
-func (t timed) Delete(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {
-	ctx, cancel := context.WithTimeout(ctx, t.timeout)
-	defer cancel()
-	return t.Transport.Delete(ctx, kind, name, o)
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/internal/listwatch"
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/control"
@@ -61,7 +62,7 @@ var _ player.Transport = (*Transport)(nil)
 
 // New returns a Transport that has seen nothing yet.
 func New(hub transport.Transport, o Options) *Transport {
-	return &Transport{hub: hub, options: o, apps: map[string]*unstructured.Unstructured{}}
+	return &Transport{hub: listwatch.Bounded(hub, listwatch.RequestTimeout), options: o, apps: map[string]*unstructured.Unstructured{}}
 }
 
 // Kinds returns the kind of Applications.

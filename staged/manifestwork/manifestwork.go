@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/internal/listwatch"
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/fleet"
@@ -62,7 +63,7 @@ var _ player.Transport = (*Transport)(nil)
 
 // New returns a Transport that has seen nothing yet.
 func New(hub transport.Transport, o Options) *Transport {
-	return &Transport{hub: hub, options: o, works: map[types.NamespacedName]*unstructured.Unstructured{}}
+	return &Transport{hub: listwatch.Bounded(hub, listwatch.RequestTimeout), options: o, works: map[types.NamespacedName]*unstructured.Unstructured{}}
 }
 
 // Kinds returns the kind of ManifestWorks.

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/stagecraft-go/stagecraft/internal/listwatch"
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -42,7 +43,10 @@ func (p *Player) writeEvents(ctx context.Context, name string, s *policyState) {
 	}
 	for _, e := range events {
 		p.stamp = max(p.stamp+1, p.wall().UnixNano())
-		if _, err := p.options.Events.Create(ctx, s.eventObject(e, name, p.stamp), metav1.CreateOptions{}); err != nil {
+		_, err := listwatch.Request(ctx, listwatch.RequestTimeout, func(ctx context.Context) (any, error) {
+			return p.options.Events.Create(ctx, s.eventObject(e, name, p.stamp), metav1.CreateOptions{})
+		})
+		if err != nil {
 			p.failed(name, err)
 		}
 	}

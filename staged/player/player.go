@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/stagecraft-go/stagecraft/internal/listwatch"
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
@@ -100,6 +101,7 @@ type Player struct {
 // New returns a Player that is ready to run.
 func New(hub transport.Transport, o Options) *Player {
 	o.RetryAfter = cmp.Or(o.RetryAfter, time.Second)
+	hub = listwatch.Bounded(hub, listwatch.RequestTimeout)
 	p := &Player{hub: hub, options: o, transport: o.Transport, answers: newAnswers(o.Gates), policies: map[string]*policyState{}, unsynced: map[schema.GroupVersionKind]bool{}, wall: time.Now}
 	if p.transport == nil {
 		p.transport = newKubeStellar(hub, &p.options)

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/internal/listwatch"
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -51,7 +52,9 @@ const (
 type hubStore struct{ hub transport.Transport }
 
 // NewStore returns a Store of objects on a hub, in the namespace SnapshotNamespace.
-func NewStore(hub transport.Transport) Store { return &hubStore{hub} }
+func NewStore(hub transport.Transport) Store {
+	return &hubStore{listwatch.Bounded(hub, listwatch.RequestTimeout)}
+}
 
 // nameOfChunk is <policy>-<12 digits>-<n>.
 func nameOfChunk(policy string, id fleet.RevisionID, n int) types.NamespacedName {

@@ -12,9 +12,6 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/transport"
 )
 
-// listTimeout is how long one page of a list may take.
-const listTimeout = 30 * time.Second
-
 // A watchEvent is one state of an object, or its deletion. One without an object is an error, or
 // says that all objects of the kind have been listed.
 type watchEvent struct {
@@ -38,7 +35,7 @@ type watcher struct {
 // run lists and watches until ctx is done.
 func (w *watcher) run(ctx context.Context) {
 	source := listwatch.Source{Lister: w.reader, Watcher: w.reader, Kind: w.kind}
-	options := listwatch.Options{Retry: w.retry, Longest: w.retry, Timeout: listTimeout}
+	options := listwatch.Options{Retry: w.retry, Longest: w.retry, Timeout: listwatch.RequestTimeout}
 	listwatch.Run(ctx, source, options, func(e listwatch.Event) {
 		for _, e := range w.objects.Add(e) {
 			w.deliver(ctx, watchEvent{

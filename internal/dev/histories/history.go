@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/faults"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/player"
@@ -26,7 +27,7 @@ type Options struct {
 	Seed uint64
 	// Reach is how the player reaches the cluster, and the longest time that Run may take to return. Nil:
 	// by calls, within a second.
-	Reach func(t *testing.T, c *memory.Cluster, d *Dice) (transport.Transport, time.Duration)
+	Reach func(t *testing.T, c *memory.Cluster, d *faults.Dice) (transport.Transport, time.Duration)
 	// Trace is that of the player. Nil: off.
 	Trace func(stage.TraceEvent)
 	// Only are the faults that may strike. Nil: the seed chooses.
@@ -49,7 +50,7 @@ type history struct {
 	t       *testing.T
 	r       *rand.Rand
 	cluster *memory.Cluster
-	dice    *Dice
+	dice    *faults.Dice
 	audit   *audit
 	pods    int
 	delay   int // of each Stage, in milliseconds
@@ -62,14 +63,12 @@ type history struct {
 func newHistory(t *testing.T, o Options) *history {
 	r := rand.New(rand.NewPCG(o.Seed, 77))
 	h := &history{t: t, r: r, cluster: memory.New(memory.Options{Seed: o.Seed}), limit: time.Second}
-	h.dice = &Dice{
-		r: rand.New(rand.NewPCG(o.Seed, 5)), kinds: chosen(r, o.Only), rate: []float64{0.05, 0.2, 0.5, 0.8}[r.IntN(4)],
-		heal: time.Now().Add(time.Duration(20+r.IntN(60)) * time.Second),
-	}
+	kinds, rate := chosen(r, o.Only), []float64{0.05, 0.2, 0.5, 0.8}[r.IntN(4)]
+	h.dice = faults.NewDice(o.Seed, kinds, rate, time.Now().Add(time.Duration(20+r.IntN(60))*time.Second))
 	h.pods, h.delay = 2+r.IntN(5), []int{0, 50, 1500}[r.IntN(3)]
 	h.users, h.swaps = r.IntN(2) == 0, r.IntN(3) == 0
 	h.audit = newAudit(h.cluster)
-	var reached transport.Transport = &faulty{Transport: h.cluster, dice: h.dice}
+	reached := faults.Transport(h.cluster, h.dice)
 	if o.Reach != nil {
 		reached, h.limit = o.Reach(t, h.cluster, h.dice)
 	}
@@ -78,20 +77,16 @@ func newHistory(t *testing.T, o Options) *history {
 }
 
 // chosen is the faults that may strike: those of only, or all, or some.
-func chosen(r *rand.Rand, only []string) map[string]bool {
-	kinds := map[string]bool{}
+func chosen(r *rand.Rand, only []string) (kinds []string) {
 	some, n := r.IntN(3) > 0, 1+r.IntN(4)
-	if only == nil && some {
-		for range n {
-			kinds[All[r.IntN(len(All))]] = true
-		}
-		return kinds
+	switch {
+	case only != nil:
+		return only
+	case !some:
+		return faults.All
 	}
-	if only == nil {
-		only = All
-	}
-	for _, k := range only {
-		kinds[k] = true
+	for range n {
+		kinds = append(kinds, faults.All[r.IntN(len(faults.All))])
 	}
 	return kinds
 }
@@ -110,7 +105,7 @@ func (h *history) play() {
 		_ = h.player.Run(ctx) // its only error is that of ctx
 		ended <- time.Now()
 	}()
-	for step := 1; time.Now().Before(h.dice.heal); step++ {
+	for step := 1; time.Now().Before(h.dice.Heal()); step++ {
 		time.Sleep(time.Duration(h.r.IntN(1500)) * time.Millisecond)
 		if h.users {
 			h.use(step)

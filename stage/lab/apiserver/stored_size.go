@@ -36,10 +36,10 @@ func (s *size) add(v any) {
 		s.memory += 16 + len(v)
 	case map[string]any:
 		s.text += 2
-		s.memory += 48
+		s.memory += mapBytes(len(v))
 		for name, member := range v {
 			s.text += 4 + len(name)
-			s.memory += 64 + len(name)
+			s.memory += len(name)
 			if s.add(member); s.text > maxStored {
 				return
 			}
@@ -54,7 +54,24 @@ func (s *size) add(v any) {
 				return
 			}
 		}
+	case int64, float64:
+		s.text += 4
+		s.memory += 8
 	default:
 		s.text += 4
 	}
+}
+
+// mapBytes is the size of a Go map from strings to values with n entries: a header, and eight entries of
+// 32 bytes with a word for the eight, or twice as many as soon as seven eighths are in use.
+func mapBytes(n int) int {
+	const header, group = 48, 8 + 8*32
+	if n == 0 {
+		return header
+	}
+	groups := 1
+	for n > 8 && n > 7*groups {
+		groups *= 2
+	}
+	return header + groups*group
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/util/runtime"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/faults"
 	"github.com/stagecraft-go/stagecraft/internal/dev/histories"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
@@ -47,7 +48,7 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-func reach(t *testing.T, c *memory.Cluster, dice *histories.Dice) (transport.Transport, time.Duration) {
+func reach(t *testing.T, c *memory.Cluster, dice *faults.Dice) (transport.Transport, time.Duration) {
 	config := apiserver.Start(t, c, apiserver.Options{Bare: true})
 	config.QPS = -1
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &network{next: next, dice: dice} })

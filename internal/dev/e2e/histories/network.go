@@ -10,26 +10,51 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stagecraft-go/stagecraft/internal/dev/histories"
+	"github.com/stagecraft-go/stagecraft/internal/dev/faults"
 )
 
 // A network lies between client-go and the server.
 type network struct {
 	next http.RoundTripper
-	dice *histories.Dice
-	mu   sync.Mutex
-	old  *stored // a list of Pods of some time ago
-	olds int     // in a row
+	dice *faults.Dice
+	pods faults.Former[*stored]
 }
 
 func (n *network) RoundTrip(r *http.Request) (*http.Response, error) {
-	switch {
-	case r.URL.Query().Get("watch") != "":
+	if r.URL.Query().Get("watch") != "" {
 		return n.watch(r)
-	case r.Method == http.MethodGet:
-		return n.read(r)
 	}
-	return n.write(r)
+	body, err := bodyOf(r)
+	if err != nil {
+		return nil, err
+	}
+	s, err := n.answer(r, body)
+	if err != nil {
+		return nil, err
+	}
+	return s.response(r), nil
+}
+
+func (n *network) answer(r *http.Request, body []byte) (*stored, error) {
+	a := faults.Answers[*stored]{
+		Do:       func() (*stored, error) { return n.do(r, body) },
+		Refused:  n.refusal,
+		Failed:   n.failure,
+		Cut:      func() (*stored, error) { return nil, io.ErrUnexpectedEOF },
+		Conflict: func() (*stored, error) { return status(409, "Conflict", 0), nil },
+		Expired:  func() (*stored, error) { return expired, nil },
+	}
+	switch {
+	case r.Method != http.MethodGet:
+		return faults.Write(r.Context(), n.dice, a)
+	case isList(r):
+		return faults.List(r.Context(), n.dice, &n.pods, a)
+	}
+	return faults.Read(r.Context(), n.dice, a)
+}
+
+func isList(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/pods")
 }
 
 // A stored answer can be given again.
@@ -56,7 +81,11 @@ func (n *network) do(r *http.Request, body []byte) (*stored, error) {
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
-	return &stored{answer.StatusCode, answer.Header, text}, err
+	s := &stored{answer.StatusCode, answer.Header, text}
+	if err == nil && isList(r) && s.code == http.StatusOK {
+		n.pods.Note(n.dice, s)
+	}
+	return s, err
 }
 
 func bodyOf(r *http.Request) ([]byte, error) {
@@ -77,140 +106,59 @@ func status(code int, reason string, retryAfter int) *stored {
 	return s
 }
 
+var expired = status(410, "Expired", 0)
+
 // failure is an answer, or none, that does not tell whether the request was done.
-func (n *network) failure(r *http.Request) (*http.Response, error) {
+func (n *network) failure() (*stored, error) {
 	answers := []*stored{
 		nil, status(500, "InternalError", 0), status(500, "ServerTimeout", 1), status(503, "ServiceUnavailable", 1), status(504, "Timeout", 2),
 		{code: 502, header: http.Header{"Content-Type": {"text/html"}}, body: []byte("<html>bad gateway</html>")},
 	}
 	if s := answers[n.dice.N(len(answers))]; s != nil {
-		return s.response(r), nil
+		return s, nil
 	}
 	return nil, io.ErrUnexpectedEOF
 }
 
-func (n *network) refusal(r *http.Request) (*http.Response, error) {
+func (n *network) refusal() (*stored, error) {
 	if n.dice.N(4) == 0 {
-		return status(429, "TooManyRequests", n.dice.N(4)).response(r), nil
+		return status(429, "TooManyRequests", n.dice.N(4)), nil
 	}
-	return n.failure(r)
-}
-
-func (n *network) hang(r *http.Request) (*http.Response, error) {
-	<-r.Context().Done()
-	return nil, r.Context().Err()
-}
-
-func (n *network) write(r *http.Request) (*http.Response, error) {
-	body, err := bodyOf(r)
-	if err != nil {
-		return nil, err
-	}
-	switch n.dice.Strike(histories.Refused, histories.Lost, histories.Hanging, histories.Conflict, histories.Twice, histories.Late) {
-	case histories.Refused:
-		return n.refusal(r)
-	case histories.Lost:
-		_, _ = n.do(r, body)
-		return n.failure(r)
-	case histories.Hanging:
-		if n.dice.N(2) == 0 {
-			_, _ = n.do(r, body)
-		}
-		return n.hang(r)
-	case histories.Conflict:
-		return status(409, "Conflict", 0).response(r), nil
-	case histories.Twice:
-		_, _ = n.do(r, body)
-	case histories.Late:
-		after := time.Duration(n.dice.N(3000)) * time.Millisecond
-		go func() {
-			time.Sleep(after)
-			_, _ = n.do(r, body)
-		}()
-		return nil, io.ErrUnexpectedEOF
-	}
-	s, err := n.do(r, body)
-	if err != nil {
-		return nil, err
-	}
-	return s.response(r), nil
-}
-
-func (n *network) read(r *http.Request) (*http.Response, error) {
-	list := strings.HasSuffix(r.URL.Path, "/pods")
-	switch n.dice.Strike(histories.Refused, histories.Expired, histories.Stale, histories.Hanging) {
-	case histories.Refused:
-		return n.refusal(r)
-	case histories.Expired:
-		if list {
-			return status(410, "Expired", 0).response(r), nil
-		}
-	case histories.Stale:
-		if old := n.remembered(); old != nil && list {
-			return old.response(r), nil
-		}
-	case histories.Hanging:
-		return n.hang(r)
-	}
-	s, err := n.do(r, nil)
-	if err != nil {
-		return nil, err
-	}
-	if list && s.code == http.StatusOK {
-		n.remember(s)
-	}
-	return s.response(r), nil
-}
-
-func (n *network) remembered() *stored {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.old == nil || n.olds == 3 {
-		return nil
-	}
-	n.olds++
-	return n.old
-}
-
-func (n *network) remember(s *stored) {
-	sometimes := n.dice.N(3) == 0
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.olds = 0
-	if sometimes {
-		n.old = s
-	}
+	return n.failure()
 }
 
 func (n *network) watch(r *http.Request) (*http.Response, error) {
-	switch n.dice.Strike(histories.Refused, histories.Expired) {
-	case histories.Refused:
-		return n.refusal(r)
-	case histories.Expired:
-		return status(410, "Expired", 0).response(r), nil
+	switch n.dice.Strike(faults.Refused, faults.Expired) {
+	case faults.Refused:
+		s, err := n.refusal()
+		if err != nil {
+			return nil, err
+		}
+		return s.response(r), nil
+	case faults.Expired:
+		return expired.response(r), nil
 	}
 	answer, err := n.next.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
-	life := time.Duration(n.dice.N(20_000)+50) * time.Millisecond
-	answer.Body = newCutBody(answer.Body, n.dice, life)
+	answer.Body = newCutBody(answer.Body, n.dice)
 	return answer, nil
 }
 
 // A cutBody is the body of a watch that ends some time, perhaps in the middle of an event.
 type cutBody struct {
 	io.ReadCloser
-	dice    *histories.Dice
+	dice    *faults.Dice
 	timer   *time.Timer
 	stalled bool
 	ended   chan struct{}
 	once    sync.Once
 }
 
-func newCutBody(body io.ReadCloser, dice *histories.Dice, life time.Duration) *cutBody {
-	c := &cutBody{ReadCloser: body, dice: dice, stalled: dice.Strike(histories.Stalled) != "", ended: make(chan struct{})}
-	c.timer = time.AfterFunc(life, func() { _ = c.Close() })
+func newCutBody(body io.ReadCloser, dice *faults.Dice) *cutBody {
+	c := &cutBody{ReadCloser: body, dice: dice, stalled: dice.Strike(faults.Stalled) != "", ended: make(chan struct{})}
+	c.timer = time.AfterFunc(dice.Life(), func() { _ = c.Close() })
 	return c
 }
 
@@ -238,14 +186,14 @@ func (c *cutBody) Read(p []byte) (int, error) {
 	if c.isEnded() {
 		return n, io.EOF
 	}
-	switch c.dice.Strike(histories.Closed, histories.Broken, histories.Delayed) {
-	case histories.Closed:
+	switch c.dice.Strike(faults.Closed, faults.Broken, faults.Delayed) {
+	case faults.Closed:
 		_ = c.Close()
 		return n, io.EOF
-	case histories.Broken:
+	case faults.Broken:
 		_ = c.Close()
 		return n / 2, io.ErrUnexpectedEOF
-	case histories.Delayed:
+	case faults.Delayed:
 		time.Sleep(time.Duration(c.dice.N(2000)) * time.Millisecond)
 	}
 	return n, err
