@@ -111,7 +111,7 @@ func TestPolicies(t *testing.T) {
 				got := send(t, ours, r).comparable(t, r.Compare)
 				theirs := send(t, plane.Config(), r).comparable(t, r.Compare)
 				// kube-apiserver takes a while to see that a policy has changed.
-				for end := time.Now().Add(2 * time.Second); got != theirs && isRepeatable(r, theirs) && time.Now().Before(end); {
+				for end := time.Now().Add(10 * time.Second); got != theirs && isRepeatable(r, theirs) && time.Now().Before(end); {
 					time.Sleep(50 * time.Millisecond)
 					theirs = send(t, plane.Config(), r).comparable(t, r.Compare)
 				}
