@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -70,16 +69,13 @@ func withoutValues(s string) string {
 // A tally counts the answers to writes of one kind.
 type tally struct{ cases, alike, otherwise, theirs, ours int }
 
-// answers are the answers of two servers to the same writes. Several tests may add to them at once.
+// answers are the answers of two servers to the same writes.
 type answers struct {
-	mu          sync.Mutex
 	kinds       map[string]*tally
-	differences []string
+	differences strings.Builder
 }
 
 func (a *answers) add(of fmt.Stringer, obj *unstructured.Unstructured, want, got string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	if goValue.MatchString(want) {
 		want, got = withoutValues(want), withoutValues(got)
 	}
@@ -106,7 +102,7 @@ func (a *answers) add(of fmt.Stringer, obj *unstructured.Unstructured, want, got
 		n.cases++
 	}
 	if want != got {
-		a.differences = append(a.differences, fmt.Sprintf("%s %s: %s: %s\n theirs %s\n ours   %s\n", kind, obj.GetName(), class, of, want, got))
+		fmt.Fprintf(&a.differences, "%s %s: %s: %s\n theirs %s\n ours   %s\n", kind, obj.GetName(), class, of, want, got)
 	}
 }
 
@@ -124,8 +120,7 @@ func (a *answers) hold(t *testing.T, name string, least, onlyOurs int) {
 	}
 	t.Logf("%-50s refused %4d, same causes %4d, other causes %3d, only theirs %3d, only ours %d", "all", sum.cases, sum.alike, sum.otherwise, sum.theirs, sum.ours)
 	if *refusals != "" {
-		slices.Sort(a.differences)
-		require.NoError(t, os.WriteFile(*refusals, []byte(strings.Join(a.differences, "")), 0o644))
+		require.NoError(t, os.WriteFile(*refusals, []byte(a.differences.String()), 0o644))
 	}
 	file := "testdata/refused/" + name + ".txt"
 	if *bounds {
@@ -185,40 +180,23 @@ func refusedServers(t *testing.T, prefix string) (theirs, ours *kube.Cluster, ob
 	return theirs, ours, objects
 }
 
-// forEachObject runs a test for each object, several beside one another. The first object of each kind is marked.
-func forEachObject(t *testing.T, objects []*unstructured.Unstructured, test func(t *testing.T, obj *unstructured.Unstructured, first bool)) {
-	met := map[string]bool{}
-	t.Run("objects", func(t *testing.T) {
-		for _, obj := range objects {
-			kind := obj.GroupVersionKind().String()
-			first := !met[kind]
-			met[kind] = true
-			t.Run(obj.GetKind()+" "+obj.GetName(), func(t *testing.T) {
-				t.Parallel()
-				test(t, obj, first)
-			})
-		}
-	})
-}
-
 // TestRefusedObjects creates objects with one fault on a kube-apiserver and on the server in
 // memory, and compares the answers.
 func TestRefusedObjects(t *testing.T) {
-	t.Parallel() // it stores nothing
 	theirs, ours, objects := refusedServers(t, "refused")
-	all := &answers{kinds: map[string]*tally{}}
+	all, met := &answers{kinds: map[string]*tally{}}, map[string]bool{}
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
-	forEachObject(t, objects, func(t *testing.T, obj *unstructured.Unstructured, first bool) {
+	for _, obj := range objects {
 		edits := editsOf(obj.Object, wrongValues)
-		if first {
-			edits = slices.Concat(edits, wrongNames(), wrongMetadata())
+		if kind := obj.GroupVersionKind().String(); !met[kind] {
+			edits, met[kind] = slices.Concat(edits, wrongNames(), wrongMetadata()), true
 		}
 		for _, e := range edits {
 			_, want := theirs.Create(t.Context(), e.of(obj), dry)
 			_, got := ours.Create(t.Context(), e.of(obj), dry)
 			all.add(e, obj, answerTo(t, want), answerTo(t, got))
 		}
-	})
+	}
 	all.hold(t, "create", 20, 5) // node ports outside the range, which a kube-apiserver does not look at in a dry run
 }
 
@@ -226,13 +204,13 @@ func TestRefusedObjects(t *testing.T) {
 // memory, and compares the answers.
 func TestRefusedUpdates(t *testing.T) {
 	theirs, ours, objects := refusedServers(t, "changed")
-	all := &answers{kinds: map[string]*tally{}}
+	all, met := &answers{kinds: map[string]*tally{}}, map[string]bool{}
 	dry := metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}}
-	forEachObject(t, objects, func(t *testing.T, obj *unstructured.Unstructured, first bool) {
+	for _, obj := range objects {
 		before, here := createOnBoth(t, obj, theirs, ours)
 		edits := editsOf(withoutStatus(before), otherValues)
-		if first {
-			edits = append(edits, wrongChanges()...)
+		if kind := obj.GroupVersionKind().String(); !met[kind] {
+			edits, met[kind] = append(edits, wrongChanges()...), true
 		}
 		for _, e := range edits {
 			_, want := theirs.Update(t.Context(), e.of(before), dry)
@@ -244,7 +222,7 @@ func TestRefusedUpdates(t *testing.T) {
 			_, got := ours.Update(t.Context(), e.of(here), dry)
 			all.add(e, obj, answerTo(t, want), answerTo(t, got))
 		}
-	})
+	}
 	all.hold(t, "update", 10, 3) // node ports, as above
 }
 
