@@ -26,7 +26,6 @@ import (
 // TestContractOverHTTP runs the scenarios of package contract on the server in memory, through
 // client-go. Package stage/memory runs them directly, and TestContract on a kube-apiserver.
 func TestContractOverHTTP(t *testing.T) {
-	t.Parallel()
 	contract.Run(t, func(t *testing.T) contract.Server {
 		c := memory.New(memory.Options{RequireNamespaces: true, RequireOwners: true})
 		require.NoError(t, c.Load(t.Context(), []byte(contract.Definitions)))

@@ -38,7 +38,6 @@ var expectedLogs = map[string]*regexp.Regexp{
 // memory, without our own controllers. Rollouts complete, and the logs have only the expected
 // errors.
 func TestControllersOfKubernetes(t *testing.T) {
-	t.Parallel()
 	user := serveLab(t, labtest.Options{Nodes: -1, Start: time.Now(), OnlyControllers: true, OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodFast()}})
 	config, err := clientcmd.BuildConfigFromFlags("", user.kubeconfig)
 	require.NoError(t, err)

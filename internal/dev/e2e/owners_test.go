@@ -70,7 +70,6 @@ var ownedResources = map[schema.GroupVersionResource]int{
 // a Binding this field has no owner. It leaves out trigger times: those of Kubernetes are in whole
 // seconds, and vanish with a sync in the same second.
 func TestFieldsOfControllers(t *testing.T) {
-	t.Parallel()
 	const namespace = "fields-of-controllers"
 	real := ownPlane(t)
 	startControllers(t, real)

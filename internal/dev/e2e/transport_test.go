@@ -136,7 +136,6 @@ func inParallel(n int, do func(i int)) {
 // TestBusyServersLoseNothing plays Pods that come and go as fast as the server accepts them. The
 // server closes watches that do not keep up. Each Pod is patched once and deleted once.
 func TestBusyServersLoseNothing(t *testing.T) {
-	t.Parallel()
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: busy}}")
 	w := &recordingTransport{Transport: cluster.Share()}
@@ -164,7 +163,6 @@ func TestBusyServersLoseNothing(t *testing.T) {
 
 // TestListsComeInPages plays more objects than fit into a page, each once.
 func TestListsComeInPages(t *testing.T) {
-	t.Parallel()
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: pages}}")
 	const n = 1_050
@@ -312,7 +310,6 @@ func TestImpersonation(t *testing.T) {
 // TestEventsAreCounted checks that the repeated Event of a Stage is one Event with a count, and
 // that kubectl shows it.
 func TestEventsAreCounted(t *testing.T) {
-	t.Parallel()
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: events}}")
 	create(t, cluster, "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: events}, spec: {nodeName: nowhere, containers: [{name: c, image: i}]}}")

@@ -134,12 +134,7 @@ func compareVersions(t *testing.T, theirs, ours *versionedServer, path string, q
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			want := make(chan string, 1)
-			go func() {
-				defer close(want) // also if the test fails there
-				want <- theirs.answerTo(t, path, query)
-			}()
-			if got, want := ours.answerTo(t, path, query), <-want; want != got {
+			if want, got := theirs.answerTo(t, path, query), ours.answerTo(t, path, query); want != got {
 				t.Errorf("%s?%s\n  kube-apiserver: %s\n  ours:           %s", path, query.Encode(), want, got)
 			}
 		})
