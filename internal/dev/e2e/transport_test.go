@@ -163,6 +163,7 @@ func TestBusyServersLoseNothing(t *testing.T) {
 
 // TestListsComeInPages plays more objects than fit into a page, each once.
 func TestListsComeInPages(t *testing.T) {
+	t.Parallel()
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: pages}}")
 	const n = 1_050

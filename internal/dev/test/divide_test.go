@@ -42,12 +42,25 @@ func TestPackagesWithGoroutinesAreRaced(t *testing.T) {
 	require.Equal(t, of("computes", "counts", "serves"), plain)
 }
 
-// TestDivisionOfTheCore names packages that must be raced, and that must count.
-func TestDivisionOfTheCore(t *testing.T) {
-	raced, plain, err := divide("../../..")
-	require.NoError(t, err)
+// TestDivisionOfModules names packages that must be raced, and packages that must play all they can without
+// the race detector.
+func TestDivisionOfModules(t *testing.T) {
 	const root = "github.com/stagecraft-go/stagecraft/"
-	require.Subset(t, raced, []string{root + "stage/player", root + "staged/player", root + "stage/memory", root + "kstatus/wait", root + "internal/listwatch"})
-	require.Subset(t, plain, []string{root + "kstatus", root + "render", root + "staged/player", root + "stage/memory"})
-	require.NotContains(t, raced, root+"kstatus")
+	for dir, c := range map[string]struct{ raced, plain []string }{
+		".": {
+			[]string{root + "stage/player", root + "staged/player", root + "stage/memory", root + "kstatus/wait", root + "internal/listwatch"},
+			[]string{root + "kstatus", root + "render", root + "staged/player", root + "stage/memory"},
+		},
+		"stage/lab": {
+			[]string{root + "stage/lab/apiserver", root + "stage/lab/hunt", root + "stage/lab/labtest"},
+			[]string{root + "stage/lab/hunt", root + "stage/lab/internal/hostile", root + "stage/lab/controllers/kubelet"},
+		},
+	} {
+		raced, plain, err := divide("../../../" + dir)
+		require.NoError(t, err)
+		require.Subset(t, raced, c.raced)
+		require.Subset(t, plain, c.plain)
+		require.NotContains(t, raced, root+"kstatus")
+		t.Logf("%s: %d with the race detector, %d without", dir, len(raced), len(plain))
+	}
 }
