@@ -136,6 +136,7 @@ func inParallel(n int, do func(i int)) {
 // TestBusyServersLoseNothing plays Pods that come and go as fast as the server accepts them. The
 // server closes watches that do not keep up. Each Pod is patched once and deleted once.
 func TestBusyServersLoseNothing(t *testing.T) {
+	t.Parallel()
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: busy}}")
 	w := &recordingTransport{Transport: cluster.Share()}
