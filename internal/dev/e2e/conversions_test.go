@@ -131,7 +131,7 @@ func TestConversions(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, yaml.UnmarshalStrict(data, &cases))
 	server := httptest.NewTLSServer(http.HandlerFunc(serveConversion))
-	t.Cleanup(server.Close) // after the cases, which run beside one another
+	t.Cleanup(server.Close) // after the cases, which run in parallel
 	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 	ours := apiserver.Start(t, memory.New(memory.Options{RequireNamespaces: true, RequireOwners: true}), apiserver.Options{})
 	for _, c := range cases {

@@ -227,7 +227,7 @@ func TestWebhooks(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, yaml.UnmarshalStrict(data, &cases))
 	server := httptest.NewTLSServer(http.HandlerFunc(serveWebhook))
-	t.Cleanup(server.Close) // after the cases, which run beside one another
+	t.Cleanup(server.Close) // after the cases, which run in parallel
 	ours := apiserver.Start(t, memory.New(memory.Options{RequireNamespaces: true, RequireOwners: true}), apiserver.Options{})
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {

@@ -32,8 +32,8 @@ type listed struct {
 	GoFiles, TestGoFiles, XTestGoFiles []string
 }
 
-// divide returns the packages of a module that have tests: those that the race detector looks at, and those
-// that run without it. A package can be in both.
+// divide returns the packages of a module that have tests: raced are for the race detector, plain run without
+// it. A package can be in both.
 func divide(module string) (raced, plain []string, err error) {
 	packages, err := list(module)
 	if err != nil {
