@@ -15,7 +15,7 @@ DURATION ?= 30m
 DIR ?= proxy
 SUITES ?= controller-runtime jobset lws
 
-.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories mutants hostile e2e recordings suites tidy matrix release develop api proxy metering race
+.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories player-histories mutants hostile e2e recordings suites tidy matrix release develop api proxy metering race
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -127,6 +127,10 @@ apiserver-figures: ## stage/lab/apiserver beside etcd and kube-apiserver: start,
 
 histories: ## HISTORIES (a million) random histories of staged rollouts of each transport from seed SEED (0): what really happens against the invariants; OVER=K1 plays one transport
 	$(GO) test -run '^TestHistories$$' -timeout 0 -v ./staged/player -histories $(HISTORIES) -history $(or $(SEED),0) -over '$(OVER)'
+
+player-histories: ## HISTORIES (a million) random histories of the player over stage/memory, and a hundredth as many over HTTP and client-go, from seed SEED (0): three hours and one hour of a processor
+	GOGC=400 $(GO) test -run '^TestHistories$$' -timeout 0 ./internal/dev/histories -histories $(HISTORIES) -from $(or $(SEED),0)
+	cd internal/dev/e2e && GOGC=400 $(GO) test -run '^TestHistories$$' -timeout 0 ./histories -histories $$(($(HISTORIES) / 100)) -from $(or $(SEED),0)
 
 mutants: ## engines of staged rollouts with one rule less each: which of them HISTORIES (300) histories of each transport find, those of F2 also with delivery and report in one step
 	$(GO) test -run '^TestMutants$$' -timeout 0 -v ./staged/player -mutants $(if $(filter file,$(origin HISTORIES)),300,$(HISTORIES))

@@ -10,6 +10,8 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 )
 
 // celGrammar writes random expressions about an object that has the fields that they name.
@@ -73,12 +75,12 @@ func TestEvaluatesAsReference(t *testing.T) {
 	require.NoError(t, err)
 	ours := testCompiler(t, Options{Variables: map[string]*types.Type{"x": types.DynType}})
 	values := 0
-	for seed := range uint64(3000) {
+	for seed := range uint64(effort.Of(3000)) {
 		if requireReference(t, plain, ours, seed) {
 			values++
 		}
 	}
-	require.Greater(t, values, 100)
+	require.Greater(t, values, effort.Of(100))
 }
 
 // calls are the calls that the grammar does not produce: other types, optionals, indices, errors.

@@ -13,6 +13,7 @@ import (
 	"github.com/itchyny/gojq"
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 	"github.com/stagecraft-go/stagecraft/internal/jq"
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/internal/position"
@@ -77,7 +78,7 @@ func TestConstantsAfterBranches(t *testing.T) {
 		`"\(3)"`, "@base64 \"x\"", "3 as $y | $y", ". | 3", "[.[]?] | 3", "1 // 2", "if true then 3 else 4 end",
 	}
 	obj := map[string]any{"a": true, "b": "x"}
-	for _, branch := range branches {
+	for _, branch := range effort.Some(branches) {
 		for _, constant := range constants {
 			of := func(form string) []any {
 				return run(t, `{"k": 5} as $v | `+strings.NewReplacer("B", "("+branch+")", "C", constant).Replace(form), obj)
@@ -307,7 +308,7 @@ func FuzzNativeIsGojq(f *testing.F) {
 
 // cases is how many programs the tests of native evaluation generate, each from its own seed, from
 // 0: -cases 1000000 takes minutes.
-var cases = flag.Uint64("cases", 2000, "how many generated programs to compare with gojq")
+var cases = flag.Uint64("cases", uint64(effort.Of(2000)), "how many generated programs to compare with gojq")
 
 func TestGuardedIsGojq(t *testing.T) {
 	for seed := range *cases {

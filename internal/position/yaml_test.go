@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
+
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 )
 
 const testLimit = 1 << 20
@@ -141,7 +143,7 @@ func random(seed uint64) string {
 }
 
 func TestParseIsLikeTheReference(t *testing.T) {
-	for seed := range uint64(5_000) {
+	for seed := range uint64(effort.Of(5_000)) {
 		sameAsReference(t, random(seed))
 	}
 	forms := []string{

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/kstatus/wait"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
@@ -58,10 +59,10 @@ func TestManyObjects(t *testing.T) {
 		lists      int32 // at most
 		watches    int32
 	}{
-		{name: "of a namespace, watched", n: 5000, namespaces: 1, lists: 10, watches: 1},
+		{name: "of a namespace, watched", n: effort.Of(5000), namespaces: 1, lists: 10, watches: 1},
 		{name: "of some namespaces, watched", n: 500, namespaces: 10, lists: 10, watches: 10},
 		{name: "of many namespaces, watched", n: 500, namespaces: 50, lists: 10, watches: 1},
-		{name: "of a namespace, polled", n: 5000, namespaces: 1, lists: 10 * 16, poll: true},
+		{name: "of a namespace, polled", n: effort.Of(5000), namespaces: 1, lists: 10 * 16, poll: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/contract"
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
@@ -269,7 +270,7 @@ func TestUncollectedSaysSinceWhen(t *testing.T) {
 }
 
 func TestNothingIsLeftUncollected(t *testing.T) {
-	for seed := range uint64(50) {
+	for seed := range uint64(effort.Of(50)) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		c := memory.New(memory.Options{Seed: seed, LateCollection: true})
 		p := caller{rand.New(rand.NewPCG(seed, 0)), t, c}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -103,13 +104,13 @@ func dump(t testing.TB, c *memory.Cluster) (out string) {
 }
 
 func TestTheSameCallsGiveTheSameObjects(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(effort.Of(20)) {
 		require.Equal(t, dump(t, play(t, seed, 200)), dump(t, play(t, seed, 200)))
 	}
 }
 
 func TestAWatchReplaysToWhatAListShows(t *testing.T) {
-	for seed := range uint64(50) {
+	for seed := range uint64(effort.Of(50)) {
 		synctest.Test(t, func(t *testing.T) {
 			c := play(t, seed, 300)
 			for _, kind := range playable {
@@ -144,7 +145,7 @@ func replay(t *testing.T, c *memory.Cluster, kind schema.GroupVersionKind) map[s
 }
 
 func TestNothingOutlivesItsOwners(t *testing.T) {
-	for seed := range uint64(50) {
+	for seed := range uint64(effort.Of(50)) {
 		requireNothingOutlivesItsOwners(t, play(t, seed, 300))
 	}
 }

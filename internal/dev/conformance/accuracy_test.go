@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,14 +21,17 @@ const (
 	tablesEnd    = "<!-- end -->\n"
 )
 
+// corpusRows are the scores of the corpus, which several tests look at.
+var corpusRows = sync.OnceValues(func() ([]*scoreRow, error) { return scoreRows(corpus) })
+
 // TestAccuracy holds the tables of kstatus/ACCURACY.md against the scores.
 func TestAccuracy(t *testing.T) {
 	if _, err := os.Stat(corpus + "/health"); err != nil {
 		t.Skip("../shared/conformance is not here, so that ACCURACY.md cannot be checked: ", err)
 	}
-	tables, err := accuracyTables(corpus)
+	rows, err := corpusRows()
 	require.NoError(t, err)
-	requireTable(t, tablesBegin, tablesEnd, tables)
+	requireTable(t, tablesBegin, tablesEnd, accuracyTables(rows))
 }
 
 // requireTable compares a table with the one between two lines of ACCURACY.md, or writes it there.
@@ -51,7 +55,7 @@ func TestGoals(t *testing.T) {
 	if _, err := os.Stat(corpus + "/health"); err != nil {
 		t.Skip("../shared/conformance is not here: ", err)
 	}
-	rows, err := scoreRows(corpus)
+	rows, err := corpusRows()
 	require.NoError(t, err)
 	const standard, extended, generic = 0, 1, 2
 	for _, r := range rows {
@@ -87,7 +91,7 @@ func TestGoalsOfKindsWithoutARule(t *testing.T) {
 	if _, err := os.Stat(corpus + "/health-3"); err != nil {
 		t.Skip("../shared/conformance is not here: ", err)
 	}
-	rows, err := scoreRows(corpus)
+	rows, err := corpusRows()
 	require.NoError(t, err)
 	for _, table := range basisTables {
 		s := table.score(rows)

@@ -111,15 +111,17 @@ func readHealth(dir string, file healthFile) (scored []healthCase, err error) {
 	return scored, err
 }
 
-// judge returns the verdicts of a profile.
-func (p profile) judge(cases []healthCase) ([]verdict, error) {
-	var out []verdict
+// judge returns the verdicts of profiles. It decodes each case once, which takes most of the time.
+func judge(cases []healthCase, profiles ...profile) ([][]verdict, error) {
+	out := make([][]verdict, len(profiles))
 	for _, c := range cases {
 		obj, now, err := decode(statusCase{Manifest: c.Manifest})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Name, err)
 		}
-		out = append(out, p.verdict(c, obj, now))
+		for i, p := range profiles {
+			out[i] = append(out[i], p.verdict(c, obj.DeepCopy(), now))
+		}
 	}
 	return out, nil
 }
@@ -154,29 +156,22 @@ func countHealth(verdicts []verdict) (sure, arguable score) {
 // disagreements are printed too. Scores are no tests: another project's opinion decides nothing.
 // Objects that are being deleted are not scored, because the other projects ignore that.
 func scoreHealth(w io.Writer, dir, only string, verbose bool) error {
-	for _, file := range healthFiles {
-		cases, err := readHealth(dir, file)
-		if err != nil {
-			return err
-		}
-		for _, p := range profiles {
-			name := p.suite + "/" + file.name
-			if len(cases) == 0 || !strings.Contains(name, only) {
-				continue
+	rows, err := scoreRows(dir)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		for i, verdicts := range r.verdicts {
+			if name := profiles[i].suite + "/" + r.name; strings.Contains(name, only) {
+				printScore(w, name, verdicts, verbose)
 			}
-			verdicts, err := p.judge(cases)
-			if err != nil {
-				return err
-			}
-			printScore(w, name, verdicts, verbose)
 		}
 	}
 	if only != "" {
 		return nil
 	}
-	tables, err := accuracyTables(dir)
-	_, printErr := fmt.Fprint(w, tables)
-	return errors.Join(err, printErr)
+	_, err = fmt.Fprint(w, accuracyTables(rows))
+	return err
 }
 
 func printScore(w io.Writer, name string, verdicts []verdict, verbose bool) {

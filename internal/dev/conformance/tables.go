@@ -10,10 +10,9 @@ import (
 // accuracyTables returns the tables of kstatus/ACCURACY.md: the scores without and with arguable
 // cases, the scores with one source left out, and the cases that are falsely Current. It returns ""
 // without cases.
-func accuracyTables(dir string) (string, error) {
-	rows, err := scoreRows(dir)
-	if err != nil || len(rows) == 0 {
-		return "", err
+func accuracyTables(rows []*scoreRow) string {
+	if len(rows) == 0 {
+		return ""
 	}
 	var b strings.Builder
 	for _, t := range []struct {
@@ -49,7 +48,7 @@ func accuracyTables(dir string) (string, error) {
 			}
 		}
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 const leftOut = "The generic layer on the objects of a source, with their group renamed, so that no table knows " +
@@ -122,16 +121,15 @@ func newScoreRow(file healthFile, cases []healthCase) (*scoreRow, error) {
 	for _, c := range cases {
 		r.kinds[c.Kind+"."+c.Group] = true
 	}
-	for _, p := range profiles {
-		verdicts, err := p.judge(cases)
-		if err != nil {
-			return nil, err
-		}
-		r.verdicts = append(r.verdicts, verdicts)
-		sure, arguable := countHealth(verdicts)
+	var err error
+	if r.verdicts, err = judge(cases, profiles...); err != nil {
+		return nil, err
+	}
+	for i, p := range profiles {
+		sure, arguable := countHealth(r.verdicts[i])
 		r.sure, r.arguable = append(r.sure, sure), append(r.arguable, arguable)
 		if p.suite == "health" {
-			r.falseCurrent = falselyCurrent(verdicts)
+			r.falseCurrent = falselyCurrent(r.verdicts[i])
 		}
 	}
 	return r, nil

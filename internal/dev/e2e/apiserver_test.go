@@ -139,7 +139,7 @@ func send(t *testing.T, config *rest.Config, r httpRequest) httpAnswer {
 	t.Helper()
 	client, err := rest.HTTPClientFor(config)
 	require.NoError(t, err)
-	defer client.CloseIdleConnections()
+	t.Cleanup(client.CloseIdleConnections) // not after each request: a new connection costs more than most answers
 	method := r.Method
 	if method == "" {
 		method = http.MethodGet

@@ -125,16 +125,18 @@ func serveConversion(w http.ResponseWriter, r *http.Request) {
 // TestConversions has the same conversion webhook on loopback for a kube-apiserver and for the
 // server in memory, and compares the answers.
 func TestConversions(t *testing.T) {
+	t.Parallel()
 	var cases []conversionCase
 	data, err := os.ReadFile("testdata/conversions.yaml")
 	require.NoError(t, err)
 	require.NoError(t, yaml.UnmarshalStrict(data, &cases))
 	server := httptest.NewTLSServer(http.HandlerFunc(serveConversion))
-	defer server.Close()
+	t.Cleanup(server.Close) // after the cases, which run in parallel
 	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 	ours := apiserver.Start(t, memory.New(memory.Options{RequireNamespaces: true, RequireOwners: true}), apiserver.Options{})
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
 			url := server.URL + "/convert"
 			switch c.Answers {
 			case "":

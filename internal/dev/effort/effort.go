@@ -1,6 +1,6 @@
 // Package effort tells tests how much of what is random or repeated they do: a tenth, so that the plain
 // test command ends soon, or all of it if STAGECRAFT_ALL is set. .ci/run plays all of it once, without
-// the race detector: these tests have one goroutine.
+// the race detector, which internal/dev/test sees to.
 package effort
 
 import "os"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
 	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
@@ -15,7 +16,7 @@ import (
 
 var lines = flag.Int("lines", 40, "lines of stories")
 
-var twinRuns = flag.Int("twin-runs", 100, "runs of each correct twin")
+var twinRuns = flag.Int("twin-runs", effort.Of(100), "runs of each correct twin")
 
 func TestMutantsAreFound(t *testing.T) {
 	for _, m := range mutants {

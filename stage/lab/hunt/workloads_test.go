@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/batch"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/kubelet"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/workloads"
@@ -18,7 +19,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-var workloadRuns = flag.Int("workload-runs", 60, "runs of each workload controller")
+var workloadRuns = flag.Int("workload-runs", effort.Of(60), "runs of each workload controller")
 
 const podTemplate = `{metadata: {labels: {app: a}}, spec: {containers: [{name: a, image: "a:1"}]}}`
 

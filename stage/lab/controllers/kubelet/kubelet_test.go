@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/kubelet"
 )
 
@@ -338,7 +339,7 @@ func TestWrongCommand(t *testing.T) {
 // TestRandomPods plays Pods of random parts; play checks that each step is idempotent, that time
 // goes on, that restarts never fall and that no time is in the future.
 func TestRandomPods(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(effort.Of(300)) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		pick := func(options ...string) string { return options[r.IntN(len(options))] }
 		one := func(name string, sidecar bool) string {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/clustertest"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
@@ -45,7 +46,7 @@ func randomStrategy(r *rand.Rand) strategy {
 // TestRollingKeepsItsPromises rolls Deployments over at random, a second time before the first is
 // through, and looks at the Pods whenever something has happened.
 func TestRollingKeepsItsPromises(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(effort.Of(60)) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		s := randomStrategy(r)
 		c := clustertest.New(t, clustertest.Options{Nodes: 4, Pods: presets.PodGeneral, Seed: seed})
