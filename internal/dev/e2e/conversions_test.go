@@ -122,13 +122,17 @@ func serveConversion(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"apiVersion": review.APIVersion, "kind": review.Kind, "response": response})
 }
 
-// TestConversions has the same conversion webhook on loopback for a kube-apiserver and for the
-// server in memory, and compares the answers.
-func TestConversions(t *testing.T) {
-	var cases []conversionCase
+func conversionCases(t *testing.T) (cases []conversionCase) {
 	data, err := os.ReadFile("testdata/conversions.yaml")
 	require.NoError(t, err)
 	require.NoError(t, yaml.UnmarshalStrict(data, &cases))
+	return cases
+}
+
+// TestConversions has the same conversion webhook on loopback for a kube-apiserver and for the
+// server in memory, and compares the answers.
+func TestConversions(t *testing.T) {
+	cases := conversionCases(t)
 	server := httptest.NewTLSServer(http.HandlerFunc(serveConversion))
 	defer server.Close()
 	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
