@@ -113,7 +113,7 @@ func publish(ctx context.Context, c transport.Writer, p published) error {
 	if p.stored == nil {
 		return ensure(ctx, c, configMap(p.namespace, p.certificate))
 	}
-	if data := fields.Map(p.stored.Object, "data"); len(data) == 1 && data["ca.crt"] == p.certificate {
+	if data := fields.Map(p.stored.Object, "data"); len(data) == 1 && fields.Value(p.stored.Object, "data", "ca.crt") == any(p.certificate) {
 		return nil
 	}
 	patch, err := json.Marshal([]any{map[string]any{"op": "add", "path": "/data", "value": map[string]any{"ca.crt": p.certificate}}})
