@@ -25,6 +25,7 @@ import (
 type Source struct {
 	definitions []definition
 	others      []*unstructured.Unstructured
+	documents   []*position.Document // of others
 	faults      []*Error
 	empty       []*Error // the named paths without Stages, for Compile
 	more        []*Error // the number of further faults of each file
@@ -51,6 +52,9 @@ func Parse(name string, data []byte) Source {
 	})
 	for _, d := range r.source.definitions {
 		d.doc.Release() // an item of a list
+	}
+	for _, d := range r.source.documents {
+		d.Release()
 	}
 	r.source.more = r.count.more(name)
 	return r.source
@@ -139,6 +143,21 @@ func (s Source) Locate(i int, path string, offset int) Position {
 // OtherObjects returns the objects that are not Stages, in the order of the files.
 func (s Source) OtherObjects() []*unstructured.Unstructured { return slices.Clone(s.others) }
 
+// LocateOther returns the place of a field of the i-th of [Source.OtherObjects], such as
+// spec.replicas, or of the nearest field around it that the text has.
+func (s Source) LocateOther(i int, path string) Position {
+	return Position(s.documents[i].Locate(&position.Error{Path: path, Offset: position.AtKey}))
+}
+
+// Duplicates returns a fault for each field that the text of the i-th of [Source.OtherObjects] has
+// twice. The object has the last one.
+func (s Source) Duplicates(i int) (faults Errors) {
+	for _, e := range s.documents[i].Duplicates() {
+		faults = append(faults, &Error{Position: s.LocateOther(i, e.Path), Path: e.Path, Err: e.Err})
+	}
+	return faults
+}
+
 // Errors returns the faults of the text: syntax, unknown fields, values of the wrong type.
 // [Compile] finds more. A file has at most 100 errors and 100 warnings; one last fault counts the
 // others.
@@ -148,6 +167,7 @@ func (s Source) with(more Source) Source {
 	return Source{
 		definitions: append(s.definitions, more.definitions...),
 		others:      append(s.others, more.others...),
+		documents:   append(s.documents, more.documents...),
 		faults:      append(s.faults, more.faults...),
 		empty:       append(s.empty, more.empty...),
 		more:        append(s.more, more.more...),
@@ -199,7 +219,7 @@ func (r *reader) document(doc *position.Document, kind string) {
 	case strings.HasSuffix(kind, "List") && m["items"] != nil:
 		r.list(doc, m["items"], strings.TrimSuffix(kind, "List"))
 	default:
-		r.source.others = append(r.source.others, obj)
+		r.source.others, r.source.documents = append(r.source.others, obj), append(r.source.documents, doc)
 	}
 }
 

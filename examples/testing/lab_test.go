@@ -11,6 +11,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime"
 	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -19,9 +20,10 @@ func newLab(t *testing.T, failures ...labtest.Failure) (*labtest.Lab, client.Cli
 	crds, err := stage.Load("testdata/crd.yaml")
 	require.NoError(t, err)
 	r := &website.Reconciler{}
-	operator := ctrlruntime.Controller(r, website.Kind, website.Deployments)
-	lab := labtest.New(t, labtest.Options{Definitions: crds.OtherObjects(), Failures: failures, Controllers: []reconcile.Controller{operator}})
-	answers := ctrlruntime.Funcs(lab.Cluster(), ctrlruntime.Options{Scheme: website.Scheme()})
-	r.Client = fake.NewClientBuilder().WithScheme(website.Scheme()).WithInterceptorFuncs(answers).Build()
+	lab := labtest.New(t, labtest.Options{Definitions: crds.OtherObjects(), Failures: failures, Operator: func(cluster *memory.Cluster) []reconcile.Controller {
+		answers := ctrlruntime.Funcs(cluster, ctrlruntime.Options{Scheme: website.Scheme()})
+		r.Client = fake.NewClientBuilder().WithScheme(website.Scheme()).WithInterceptorFuncs(answers).Build()
+		return []reconcile.Controller{ctrlruntime.Controller(r, website.Kind, website.Deployments)}
+	}})
 	return lab, r.Client
 }

@@ -238,10 +238,18 @@ func (d *Document) tree() *yamlv3.Node {
 func (d *Document) Duplicates() []*Error {
 	d.index()
 	var faults []*Error
-	for _, path := range d.twice {
+	for i, path := range d.twice {
+		if i > 0 && isBelow(path, faults[len(faults)-1].Path) {
+			continue // the whole of it is given twice
+		}
 		faults = append(faults, &Error{Path: path, Offset: AtKey, Warning: true, Err: errors.New("the key is given twice")})
 	}
 	return faults
+}
+
+func isBelow(path, other string) bool {
+	rest, found := strings.CutPrefix(path, other)
+	return found && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "["))
 }
 
 // Locate finds the place of a fault: of the token inside the text of a field if the offset is

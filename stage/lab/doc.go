@@ -24,8 +24,8 @@
 //     the definitions themselves
 //   - [github.com/stagecraft-go/stagecraft/stage/lab/controllers]: the controllers of Kubernetes.
 //     The packages below it are workloads, batch, autoscaling, scheduling, nodes, volumes,
-//     services, disruption, quota, admission, resources, kubelet, which runs Pods, and features,
-//     which reports fields that are not modelled
+//     services, namespaces, disruption, quota, admission, resources, kubelet, which runs Pods, and
+//     features, which reports fields that are not modelled
 //
 // # Study in virtual time
 //

@@ -44,6 +44,9 @@ func (r *request) apply(body any, o metav1.PatchOptions) (*unstructured.Unstruct
 
 // configured returns an object after the apply of a configuration, and remembers its managedFields.
 func (r *request) configured(before, config map[string]any, force bool) (next map[string]any, err error) {
+	if err := r.kind.form.checkOwners(before); err != nil {
+		return nil, answer(err)
+	}
 	w := r.writer(before, config)
 	var entries []any
 	err = r.unlocked(func() (err error) {

@@ -36,6 +36,20 @@ const (
 type form struct {
 	apiVersion string                     // of the storage version; "": an object keeps the version in which it was created
 	definition *unstructured.Unstructured // nil: between versions only apiVersion changes
+	versions   []string                   // the apiVersions of the definition, served or not; nil without one
+}
+
+// checkOwners returns an error if a manager owns fields of an object in a version that the definition
+// no longer has. Such fields cannot be compared with others.
+func (f form) checkOwners(obj map[string]any) error {
+	entries, _ := metadataOf(obj)["managedFields"].([]any)
+	for _, e := range entries {
+		entry, _ := object.ToMap(e)
+		if version, _ := object.String(entry, "apiVersion"); f.versions != nil && !slices.Contains(f.versions, version) {
+			return fmt.Errorf("request to convert CR to an invalid group/version: %s", version)
+		}
+	}
+	return nil
 }
 
 // replicas returns the path of the desired number of replicas in a version; nil without a scale.
@@ -58,6 +72,12 @@ func formOf(crd *unstructured.Unstructured) form {
 	if names := storedVersions(crd.Object); len(names) > 0 {
 		name, _ := names[0].(string)
 		f.apiVersion = schema.GroupVersion{Group: definedResource(crd.Object).Group, Version: name}.String()
+	}
+	versions, _ := object.Slice(crd.Object, "spec", "versions")
+	for _, v := range versions {
+		version, _ := object.ToMap(v)
+		name, _ := object.String(version, "name")
+		f.versions = append(f.versions, schema.GroupVersion{Group: definedResource(crd.Object).Group, Version: name}.String())
 	}
 	if strategy, _ := object.String(crd.Object, "spec", "conversion", "strategy"); strategy != "" && strategy != "None" {
 		f.definition = crd

@@ -78,9 +78,17 @@ func (c *Cluster) Extend(h Hooks) {
 	c.hooks = append(c.hooks, h)
 }
 
+// HasHooks reports whether hooks with a name see the writes of the cluster.
+func (c *Cluster) HasHooks(name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.hooks, func(h Hooks) bool { return h.Name == name })
+}
+
 // A remoteCall is the error of a write that the cluster repeats after the calls.
 type remoteCall struct {
 	review *Review
+	seen   *unstructured.Unstructured // the stored object
 	do     []func() error
 	isLast bool // no call follows
 }
@@ -125,7 +133,7 @@ func (c *Cluster) attempt(r *request, f func(*request) (*unstructured.Unstructur
 		if err := r.doUnlocked(call.ask); err != nil {
 			return nil, err
 		}
-		r.decided, r.settled = call.review, call.isLast
+		r.decided, r.decidedOn, r.settled = call.review, call.seen, call.isLast
 	}
 	return nil, apierrors.NewConflict(r.resource(), r.Name.Name, errModified)
 }
@@ -250,7 +258,7 @@ func (r *request) validate(v *Review) error {
 // remote returns the calls for a write; nil without calls. If the calls were already made for the
 // stored state of the object, it also returns nil, and the object gets the changes of the calls.
 func (r *request) remote(v *Review) *remoteCall {
-	if d := r.decided; d != nil && same(d.old.Object, v.old.Object) {
+	if d := r.decided; d != nil && r.decidedOn == r.seen {
 		if v.New != nil {
 			clear(v.new.Object)
 			maps.Copy(v.new.Object, d.new.Object)
@@ -279,7 +287,7 @@ func (r *request) calls(v *Review, hook func(Hooks) func(*Review) func() error) 
 	if r.special {
 		return nil
 	}
-	call := &remoteCall{}
+	call := &remoteCall{seen: r.seen}
 	for _, h := range r.hooks {
 		ask := hook(h)
 		if ask == nil {

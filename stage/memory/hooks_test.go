@@ -179,6 +179,9 @@ func TestHooksOfOneNameReplaceEachOther(t *testing.T) {
 	_, err := c.Create(t.Context(), newConfigMap(nil), metav1.CreateOptions{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"a2", "b1"}, calls)
+	require.True(t, c.HasHooks("a"))
+	require.False(t, c.HasHooks("c"))
+	require.True(t, c.Fork().HasHooks("b"))
 }
 
 // TestAForkHasTheHooks checks that hooks also see the writes of forks, and writes of a status.

@@ -20,19 +20,20 @@ import (
 type request struct {
 	*store
 	Request
-	kind    *kind
-	manager string // field manager
-	entries *[]any // the managedFields to store, after an apply
-	given   any    // the managedFields that the client sent
-	dryRun  bool
-	found   *record // the record and the object that the request decides about; nil without one
-	seen    *unstructured.Unstructured
-	before  *unstructured.Unstructured // seen in the version of the request
-	view    Review                     // the view of hooks on this write
-	decided *Review                    // the write with the changes of the remote calls
-	settled bool                       // ... and the confirming calls have accepted it
-	ctx     context.Context
-	tries   int
+	kind      *kind
+	manager   string // field manager
+	entries   *[]any // the managedFields to store, after an apply
+	given     any    // the managedFields that the client sent
+	dryRun    bool
+	found     *record // the record and the object that the request decides about; nil without one
+	seen      *unstructured.Unstructured
+	before    *unstructured.Unstructured // seen in the version of the request
+	view      Review                     // the view of hooks on this write
+	decided   *Review                    // the write with the changes of the remote calls
+	decidedOn *unstructured.Unstructured // the stored object for which they were made
+	settled   bool                       // ... and the confirming calls have accepted it
+	ctx       context.Context
+	tries     int
 
 	special    bool // of a special method for a subresource
 	statusOnly bool // the root of the next version is not shared, and only its status differs

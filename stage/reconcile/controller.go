@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -34,6 +35,39 @@ type Controller struct {
 	// Reconcile does the work for one key. The object of the key can be gone. After an error the
 	// loop tries the key again, unless the error is [Final].
 	Reconcile func(context.Context, Request) (Result, error)
+	// Err says why the controller cannot run: a function that makes controllers sets it when it is
+	// given parts that do not fit. [Check] returns it.
+	Err error
+}
+
+// Check returns an error that names each controller that cannot run, and why. [Play] and package
+// simulation call it before controllers start.
+func Check(controllers ...Controller) error {
+	var faults []error
+	for _, c := range controllers {
+		for _, err := range c.faults() {
+			faults = append(faults, fmt.Errorf("controller %q: %w", c.Name, err))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (c *Controller) faults() (faults []error) {
+	if c.Err != nil {
+		faults = append(faults, c.Err)
+	}
+	if c.For.Empty() {
+		faults = append(faults, errors.New("For is empty; name the kind of the keys"))
+	}
+	if c.Reconcile == nil {
+		faults = append(faults, errors.New("Reconcile is nil"))
+	}
+	for i, w := range c.Watches {
+		if w.Kind.Empty() {
+			faults = append(faults, fmt.Errorf("Watches[%d].Kind is empty", i))
+		}
+	}
+	return faults
 }
 
 // A Watch is a kind whose changes matter to a controller.

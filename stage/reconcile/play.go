@@ -3,6 +3,7 @@ package reconcile
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -30,8 +31,15 @@ type PlayOptions struct {
 // Play runs controllers in real time, or in virtual time within a testing/synctest bubble, until
 // ctx is done, and returns context.Cause(ctx). All its goroutines have then ended. The first call
 // of a controller comes after the objects of every kind have been listed. Failed requests, watches
-// and reconciles do not end Play; it tries them again.
+// and reconciles do not end Play; it tries them again. It returns an error at once without a
+// transport, or if [Check] finds a fault.
 func Play(ctx context.Context, t transport.Transport, o PlayOptions, controllers ...Controller) error {
+	if t == nil {
+		return errors.New("reconcile: no transport")
+	}
+	if err := Check(controllers...); err != nil {
+		return fmt.Errorf("reconcile: %w", err)
+	}
 	t = listwatch.Bounded(t, cmp.Or(o.Timeout, listwatch.RequestTimeout))
 	p := &runner{loop: NewLoop(t, o.Options, controllers...), updates: make(chan watchUpdate)}
 	var all sync.WaitGroup

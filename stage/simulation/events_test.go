@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
@@ -114,6 +115,44 @@ func TestControllersWakeByThemselves(t *testing.T) {
 
 func TestKindsOfControllersMustBeKnown(t *testing.T) {
 	train := schema.GroupVersionKind{Group: "demo.example.com", Version: "v1", Kind: "Train"}
-	_, err := simulation.New(stage.MustCompile(), simulation.Options{Controllers: []reconcile.Controller{{Name: "rail", For: train}}})
-	require.ErrorContains(t, err, "Train")
+	bus := schema.GroupVersionKind{Group: "demo.example.com", Version: "v1", Kind: "Bus"}
+	nothing := func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil }
+	_, err := simulation.New(stage.MustCompile(), simulation.Options{Controllers: []reconcile.Controller{{Name: "rail", For: train, Reconcile: nothing}, {Name: "road", For: bus, Reconcile: nothing}}})
+	require.ErrorContains(t, err, "Train is no known kind")
+	require.ErrorContains(t, err, "Bus is no known kind")
+}
+
+// TestFaultyControllersAreRefused checks that all faults are named, also of controllers that need the
+// cluster.
+func TestFaultyControllersAreRefused(t *testing.T) {
+	_, err := simulation.New(stage.MustCompile(), simulation.Options{
+		Controllers: []reconcile.Controller{{Name: "a", For: pods}, {Name: "b", Err: errors.New("it has no client"), For: pods, Reconcile: func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil }}},
+		Operator: func(*memory.Cluster) []reconcile.Controller {
+			return []reconcile.Controller{{Name: "c", Watches: []reconcile.Watch{{}}}}
+		},
+	})
+	require.EqualError(t, err, `simulation: controller "a": Reconcile is nil
+controller "b": it has no client
+controller "c": For is empty; name the kind of the keys
+controller "c": Reconcile is nil
+controller "c": Watches[0].Kind is empty`)
+}
+
+// TestAnOperatorGetsTheCluster checks that the controllers of Options.Operator run, on the cluster of the
+// simulation.
+func TestAnOperatorGetsTheCluster(t *testing.T) {
+	var given *memory.Cluster
+	seen := 0
+	sim, err := simulation.New(stage.MustCompile(), simulation.Options{Operator: func(c *memory.Cluster) []reconcile.Controller {
+		given = c
+		return []reconcile.Controller{{Name: "counter", For: pods, Reconcile: func(context.Context, reconcile.Request) (reconcile.Result, error) {
+			seen++
+			return reconcile.Result{}, nil
+		}}}
+	}})
+	require.NoError(t, err)
+	require.Same(t, sim.Cluster(), given)
+	require.NoError(t, sim.Cluster().Load(t.Context(), []byte(web)))
+	require.NoError(t, sim.Advance(t.Context(), 0))
+	require.Equal(t, 1, seen)
 }

@@ -112,6 +112,9 @@ type Options struct {
 	Kubelet func(node *unstructured.Unstructured) bool
 	// Controllers run in the virtual time of the simulation, together with the Stages.
 	Controllers []reconcile.Controller
+	// Operator returns further controllers, which need the cluster: for example reconcilers with a
+	// client of it. New calls it once, before anything happens.
+	Operator func(*memory.Cluster) []reconcile.Controller
 	// Reconcile are the options of the loop that runs the controllers. Its Trace reports errors and
 	// livelocks.
 	Reconcile reconcile.Options
@@ -158,8 +161,9 @@ type watchedKind struct {
 	forEngine bool // the Set has Stages for it, or its Env observes it
 }
 
-// New returns a simulation with an empty cluster. The error is about a refused definition, or about
-// an unknown kind that the Set has Stages for or that a controller watches.
+// New returns a simulation with an empty cluster. The error is about a refused definition, or names
+// each faulty controller, see [reconcile.Check], or each unknown kind that the Set has Stages for or
+// that a controller watches.
 func New(set *stage.Set, o Options) (*Simulation, error) {
 	if set == nil {
 		return nil, errors.New("simulation: no Set")
@@ -172,6 +176,12 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 	if err := s.addCluster(); err != nil {
 		return nil, err
 	}
+	if o.Operator != nil {
+		s.options.Controllers = slices.Concat(o.Controllers, o.Operator(s.cluster))
+	}
+	if err := reconcile.Check(s.options.Controllers...); err != nil {
+		return nil, fmt.Errorf("simulation: %w", err)
+	}
 	if o.GarbageCollection != nil {
 		s.collector.GarbageCollection = *o.GarbageCollection
 	}
@@ -181,10 +191,12 @@ func New(set *stage.Set, o Options) (*Simulation, error) {
 	if o.Timing != nil {
 		s.clients = newKubeletClients(o.Timing)
 	}
+	var unknown []error
 	for _, kind := range s.kinds() {
-		if err := s.watchKind(kind); err != nil {
-			return nil, err
-		}
+		unknown = append(unknown, s.watchKind(kind))
+	}
+	if err := errors.Join(unknown...); err != nil {
+		return nil, err
 	}
 	return s, nil
 }

@@ -122,14 +122,18 @@ func serveConversion(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"apiVersion": review.APIVersion, "kind": review.Kind, "response": response})
 }
 
+func conversionCases(t *testing.T) (cases []conversionCase) {
+	data, err := os.ReadFile("testdata/conversions.yaml")
+	require.NoError(t, err)
+	require.NoError(t, yaml.UnmarshalStrict(data, &cases))
+	return cases
+}
+
 // TestConversions has the same conversion webhook on loopback for a kube-apiserver and for the
 // server in memory, and compares the answers.
 func TestConversions(t *testing.T) {
 	t.Parallel()
-	var cases []conversionCase
-	data, err := os.ReadFile("testdata/conversions.yaml")
-	require.NoError(t, err)
-	require.NoError(t, yaml.UnmarshalStrict(data, &cases))
+	cases := conversionCases(t)
 	server := httptest.NewTLSServer(http.HandlerFunc(serveConversion))
 	t.Cleanup(server.Close) // after the cases, which run in parallel
 	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))

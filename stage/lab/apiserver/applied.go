@@ -13,14 +13,34 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	smd "sigs.k8s.io/structured-merge-diff/v6/typed"
 )
 
-// checkTypes refuses a configuration whose fields are not those of the kind, or not of their types,
-// whatever fieldValidation is.
-func (c *call) checkTypes(config map[string]any) error {
+// checkLive refuses an apply to an object to which a conversion webhook has given values of the wrong
+// types.
+func (c *call) checkLive() error {
+	live, err := c.cluster.Get(c.ctx, c.of.kind, types.NamespacedName{Namespace: c.namespace, Name: c.name})
+	if err != nil {
+		return nil // the cluster answers
+	}
+	return c.checkTypes(live.Object, "live")
+}
+
+// conversion returns spec.conversion.strategy of the definition; "" for a built-in kind.
+func (r *resource) conversion() string {
+	if r.definition == nil {
+		return ""
+	}
+	strategy, _, _ := unstructured.NestedString(r.definition.Object, "spec", "conversion", "strategy")
+	return strategy
+}
+
+// checkTypes refuses a configuration, or the live object, if its fields are not those of the kind, or
+// not of their types, whatever fieldValidation is.
+func (c *call) checkTypes(config map[string]any, name string) error {
 	converter, err := c.of.types()
 	if err != nil {
 		return err
@@ -37,7 +57,7 @@ func (c *call) checkTypes(config map[string]any) error {
 		slices.SortFunc(faults, func(a, b smd.ValidationError) int { return strings.Compare(a.Path, b.Path) })
 	}
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError,
-		Message: fmt.Sprintf("failed to create typed patch object (%s/%s; %s): %v", u.GetNamespace(), u.GetName(), c.of.kind, err)}}
+		Message: fmt.Sprintf("failed to create typed %s object (%s/%s; %s): %v", name, u.GetNamespace(), u.GetName(), c.of.kind, err)}}
 }
 
 // newTypes reads the types of the fields of a kind from its schema.

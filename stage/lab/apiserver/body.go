@@ -15,10 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	k8sjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
 
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/strict"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
@@ -55,7 +55,7 @@ type strictness string
 
 // report refuses a body with faults, or tells of them in headers, or not at all.
 func (v strictness) report(w http.ResponseWriter, err error, kind schema.GroupVersionKind) error {
-	strict, isStrict := runtime.AsStrictDecodingError(err)
+	found, isStrict := runtime.AsStrictDecodingError(err)
 	if !isStrict {
 		return err
 	}
@@ -64,7 +64,7 @@ func (v strictness) report(w http.ResponseWriter, err error, kind schema.GroupVe
 		return cannotBeHandled(kind, err)
 	case metav1.FieldValidationIgnore:
 	default:
-		for _, fault := range strict.Errors() {
+		for _, fault := range found.Errors() {
 			w.Header().Add("Warning", fmt.Sprintf("299 - %q", fault.Error()))
 		}
 	}
@@ -115,7 +115,7 @@ func decode(w http.ResponseWriter, r *http.Request, kind schema.GroupVersionKind
 	case isBuiltin:
 		return decodeBuiltin(w, data, kind, validation, mediaType)
 	}
-	return decodeFields(data, kind, mediaType)
+	return decodeFields(w, data, kind, validation, mediaType)
 }
 
 func decodeProtobuf(data []byte, kind schema.GroupVersionKind) (*unstructured.Unstructured, error) {
@@ -128,10 +128,7 @@ func decodeProtobuf(data []byte, kind schema.GroupVersionKind) (*unstructured.Un
 
 // builtinReaders read JSON and YAML of kinds with Go types. They refuse values of the wrong type, and
 // tell which fields they do not know.
-var builtinReaders = map[string]runtime.Serializer{
-	jsonType: k8sjson.NewSerializerWithOptions(k8sjson.DefaultMetaFactory, scheme.Scheme, scheme.Scheme, k8sjson.SerializerOptions{Strict: true}),
-	yamlType: k8sjson.NewSerializerWithOptions(k8sjson.DefaultMetaFactory, scheme.Scheme, scheme.Scheme, k8sjson.SerializerOptions{Yaml: true, Strict: true}),
-}
+var builtinReaders = map[string]runtime.Decoder{jsonType: strict.JSON, yamlType: strict.YAML}
 
 func decodeBuiltin(w http.ResponseWriter, data []byte, kind schema.GroupVersionKind, validation strictness, mediaType string) (*unstructured.Unstructured, error) {
 	obj, read, err := builtinReaders[mediaType].Decode(data, &kind, nil)
@@ -178,13 +175,22 @@ func summary(data []byte) string {
 	return hex.EncodeToString(data)
 }
 
-// decodeFields reads an object of a kind without a Go type.
-func decodeFields(data []byte, kind schema.GroupVersionKind, mediaType string) (*unstructured.Unstructured, error) {
+// decodeFields reads an object of a kind without a Go type in client-go.
+func decodeFields(w http.ResponseWriter, data []byte, kind schema.GroupVersionKind, validation strictness, mediaType string) (*unstructured.Unstructured, error) {
 	u, err := readFields(data, kind, mediaType)
-	if err == nil && u.GroupVersionKind() != kind {
+	switch {
+	case err != nil:
+		return nil, err
+	case u.GroupVersionKind() != kind:
 		return nil, otherKind(u.GroupVersionKind(), kind)
+	case !strict.HasType(kind):
+		return u, nil
 	}
-	return u, err
+	_, _, err = builtinReaders[mediaType].Decode(data, &kind, nil)
+	if err != nil && !runtime.IsStrictDecodingError(err) {
+		return nil, cannotBeHandled(kind, err)
+	}
+	return u, validation.report(w, err, kind)
 }
 
 // readFields reads an object; kind is the one that it should have.

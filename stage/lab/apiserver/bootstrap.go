@@ -2,16 +2,14 @@ package apiserver
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
+	provisioning "github.com/stagecraft-go/stagecraft/stage/lab/controllers/namespaces"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
@@ -38,7 +36,7 @@ func (s *Server) bootstrap() error {
 		return err
 	}
 	for i := range found.Items {
-		if err := provision(ctx, s.cluster, found.Items[i].GetName(), s.ca); err != nil {
+		if err := provisioning.Provision(ctx, s.cluster, found.Items[i].GetName(), s.ca); err != nil {
 			return err
 		}
 	}
@@ -59,38 +57,6 @@ func ownService() *unstructured.Unstructured {
 	return u
 }
 
-// provision creates what kube-controller-manager creates in a namespace and keeps as it is: the
-// default ServiceAccount, and the ConfigMap with the certificate of the server.
-func provision(ctx context.Context, c *memory.Cluster, namespace, ca string) error {
-	account := named("v1", "ServiceAccount", namespace, "default")
-	root := named("v1", "ConfigMap", namespace, rootConfigMap)
-	root.SetAnnotations(map[string]string{"kubernetes.io/description": "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. " +
-		"No other usage is guaranteed across distributions of Kubernetes clusters."})
-	data := map[string]any{"ca.crt": ca}
-	root.Object["data"] = data
-	for _, u := range []*unstructured.Unstructured{account, root} {
-		if err := ensure(ctx, c, u, controllerManager); err != nil {
-			return err
-		}
-	}
-	key := types.NamespacedName{Namespace: namespace, Name: rootConfigMap}
-	is, err := c.Get(ctx, configMaps, key)
-	if err != nil || ca == "" || equality.Semantic.DeepEqual(is.Object["data"], root.Object["data"]) {
-		return err
-	}
-	patch, err := json.Marshal([]any{map[string]any{"op": "add", "path": "/data", "value": data}})
-	if err != nil {
-		return err
-	}
-	_, err = c.Patch(ctx, configMaps, key, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: controllerManager})
-	return err
-}
-
-const (
-	rootConfigMap     = "kube-root-ca.crt"
-	controllerManager = "kube-controller-manager" // as a field manager
-)
-
 var configMaps = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 
 // keeps reports whether a request changes what each namespace has, so that it is to be restored.
@@ -99,9 +65,9 @@ func (c *call) keeps(verb string) bool {
 	case c.bare || verb == "get" || verb == "list" || verb == "watch" || verb == "create":
 		return false
 	case c.of.kind == configMaps:
-		return c.name == "" || c.name == rootConfigMap
+		return c.name == "" || c.name == provisioning.ConfigMap
 	}
-	return c.of.kind == accounts && (c.name == "" || c.name == "default")
+	return c.of.kind == accounts && (c.name == "" || c.name == provisioning.ServiceAccount)
 }
 
 // ensure creates an object as a field manager, unless it exists, or its namespace is on its way out.

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/strict"
 )
 
 // decode reads an object of the resource's kind from the body of the request.
@@ -37,11 +39,11 @@ func (c *call) decode(validation strictness) (*unstructured.Unstructured, error)
 	if err != nil {
 		return nil, err
 	}
-	paths, err := c.schemas.Unknown(c.ctx, c.cluster, u)
+	unknown, err := strict.Custom(c.ctx, c.schemas, c.cluster, u)
 	if err != nil {
 		return nil, cannotBeHandled(c.of.kind, err)
 	}
-	faults := append(duplicates(data, mediaType), unknownFields(paths)...)
+	faults := append(duplicates(data, mediaType), unknown...)
 	if len(faults) == 0 {
 		return u, nil
 	}
@@ -79,22 +81,15 @@ func duplicates(data []byte, mediaType string) []error {
 	return faults
 }
 
-func unknownFields(paths []string) (faults []error) {
-	for _, path := range paths {
-		faults = append(faults, fmt.Errorf("unknown field %q", path))
-	}
-	return faults
-}
-
 // unknownCustom tells of the fields of a patch that the custom kind does not have.
 func (c *call) unknownCustom(fields map[string]any) []error {
 	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(fields)}
 	u.SetGroupVersionKind(c.of.kind)
-	paths, err := c.schemas.Unknown(c.ctx, c.cluster, u)
+	faults, err := strict.Custom(c.ctx, c.schemas, c.cluster, u)
 	if err != nil {
 		return nil // what the patch makes of the object is read again
 	}
-	return unknownFields(paths)
+	return faults
 }
 
 // read returns an object as the version of the request shows it.

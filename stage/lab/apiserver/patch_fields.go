@@ -3,7 +3,6 @@ package apiserver
 import (
 	"encoding/json"
 	"maps"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/strict"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
@@ -39,7 +39,10 @@ func (c *call) checkFields(kind types.PatchType, data []byte, validation string)
 	faults, err := c.unknownFields(fields, text)
 	if kind == types.ApplyYAMLPatchType {
 		if c.of.definition != nil || err != nil || len(faults) > 0 {
-			err = c.checkTypes(fields)
+			err = c.checkTypes(fields, "patch")
+		}
+		if err == nil && c.of.conversion() == "Webhook" {
+			err = c.checkLive()
 		}
 		return data, err
 	}
@@ -59,8 +62,8 @@ func (c *call) checkFields(kind types.PatchType, data []byte, validation string)
 		return data, nil // the cluster drops them
 	}
 	for _, fault := range faults {
-		if m := unknownField.FindStringSubmatch(fault.Error()); m != nil {
-			dropField(fields, m[1])
+		if path, ok := strict.UnknownPath(fault); ok {
+			dropField(fields, path)
 		}
 	}
 	return json.Marshal(fields)
@@ -89,8 +92,8 @@ func (c *call) checkSteps(data []byte, validation string) ([]byte, error) {
 		return data, nil
 	}
 	for _, fault := range faults {
-		if m := unknownField.FindStringSubmatch(fault.Error()); m != nil {
-			steps = append(steps, map[string]any{"op": "remove", "path": pointer(m[1])})
+		if path, ok := strict.UnknownPath(fault); ok {
+			steps = append(steps, map[string]any{"op": "remove", "path": pointer(path)})
 		}
 	}
 	return json.Marshal(steps)
@@ -116,8 +119,6 @@ func pointer(path string) string {
 	return "/" + strings.NewReplacer(".", "/", "[", "/").Replace(path)
 }
 
-var unknownField = regexp.MustCompile(`^unknown field "(.*)"$`)
-
 // unknownFields returns the faults of a strict reader of the kind. The error is that a value has the
 // wrong type.
 func (c *call) unknownFields(fields map[string]any, text []byte) (faults []error, err error) {
@@ -132,14 +133,14 @@ func (c *call) unknownFields(fields map[string]any, text []byte) (faults []error
 		}
 	}
 	_, read, err := builtinReaders[jsonType].Decode(text, &c.of.kind, nil)
-	strict, isStrict := runtime.AsStrictDecodingError(err)
+	found, isStrict := runtime.AsStrictDecodingError(err)
 	switch {
 	case read == nil || *read != c.of.kind:
 		return nil, nil // the cluster refuses it
 	case !isStrict:
 		return nil, err
 	}
-	for _, fault := range strict.Errors() {
+	for _, fault := range found.Errors() {
 		if !strings.Contains(fault.Error(), "$") {
 			faults = append(faults, fault)
 		}

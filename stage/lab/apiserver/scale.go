@@ -132,7 +132,7 @@ func patchScale(scale *unstructured.Unstructured, kind types.PatchType, patch []
 	if err != nil {
 		return nil, err
 	}
-	return decodeFields(data, scales, jsonType)
+	return readFields(data, scales, jsonType)
 }
 
 var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")

@@ -22,6 +22,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	provisioning "github.com/stagecraft-go/stagecraft/stage/lab/controllers/namespaces"
 	"github.com/stagecraft-go/stagecraft/stage/lab/definitions"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
@@ -80,7 +81,7 @@ func (s *Server) serveTarget(t target, w http.ResponseWriter, r *http.Request) e
 	}
 	err = c.ofRequest(verbs[t.verb(r)](c))
 	if err == nil && c.keeps(t.verb(r)) {
-		_ = provision(c.ctx, s.cluster, c.namespace, s.ca) // it has been answered; the next change tries again
+		_ = provisioning.Provision(c.ctx, s.cluster, c.namespace, s.ca) // it has been answered; the next change tries again
 	}
 	return err
 }
@@ -293,7 +294,7 @@ func (c *call) create() error {
 	}
 	c.warnOfFinalizers(nil, u)
 	if c.of.kind == namespaces && !c.bare && len(o.DryRun) == 0 {
-		if err := provision(c.ctx, c.cluster, u.GetName(), c.ca); err != nil {
+		if err := provisioning.Provision(c.ctx, c.cluster, u.GetName(), c.ca); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/batch"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/disruption"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/pods"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/namespaces"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/nodes"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/quota"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/scheduling"
@@ -57,6 +58,8 @@ func All(o Options) []reconcile.Controller {
 		nodes.TaintEviction(),
 		nodes.PodGC(o.Nodes),
 		nodes.Kubelets(),
+		namespaces.ServiceAccounts(),
+		namespaces.RootCertificates(),
 	}
 }
 

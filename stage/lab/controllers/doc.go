@@ -8,6 +8,7 @@
 //	volumes     PersistentVolumeClaims and PersistentVolumes
 //	services    Services, EndpointSlices and Endpoints
 //	nodes       Nodes that fail: taints, eviction, Pod garbage collection
+//	namespaces  what each Namespace has: a ServiceAccount and the certificate of the server
 //	disruption  PodDisruptionBudgets
 //	quota       ResourceQuotas
 //	admission   what an API server does as it takes objects: limits, quotas, node ports

@@ -137,8 +137,7 @@ func TestFaultyConverters(t *testing.T) {
 	}
 }
 
-// TestConversionsComeInParts checks the limits of what a Converter gets at once, and that a write in
-// the new storage version changes how an object is stored.
+// TestConversionsComeInParts checks that a Converter gets at most 500 objects at once.
 func TestConversionsComeInParts(t *testing.T) {
 	var most, calls int
 	cluster, err := newHosts(func(ctx context.Context, c memory.Conversion) ([]*unstructured.Unstructured, error) {

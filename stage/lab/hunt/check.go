@@ -128,7 +128,7 @@ func (r *Run) checkDeleted(twin *Outcome) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(state)) {
 		kind, _, _ := strings.Cut(name, " ")
-		if !r.options.keeps(kind) && !(twin != nil && slices.Contains(twin.left, name)) {
+		if !r.given[name] && !r.options.keeps(kind) && !(twin != nil && slices.Contains(twin.left, name)) {
 			r.outcome.left = append(r.outcome.left, name)
 		}
 	}

@@ -39,6 +39,9 @@
 //     except the kinds of Options.Keeps;
 //   - no controller changes an object of a cache.
 //
+// What the operator finds, such as a namespace with its configuration, belongs into
+// Options.Lab.Objects: the users neither delete nor change it, and it may stay at the end.
+//
 // [Run.Replicas] adds several processes of which one leads: leaders crash, pause and act after they
 // have lost the lease, or two lead for a while. The lease is not an object of the cluster, and a
 // replica that waits has no controllers. Whole managers are hunted by package stage/lab/apiserver/hunting.
@@ -68,7 +71,8 @@
 //
 // Only faults were tried that are listed at [Fault], only at sites that a run reached, and only so
 // many at once as Runs allowed: [Report] has the numbers, and what objects asked for that the lab does
-// not model. A reconciler that reads the real clock sees no time pass: give it Process.Now. The API
+// not model. A reconciler that reads the real clock sees no time pass: give it Process.Now. The
+// [Report] says so once. The API
 // server is that of a lab: it fills in the defaults of built-in and custom kinds and refuses invalid
 // objects. It calls no webhooks and evaluates no admission policies; package
 // stage/lab/apiserver/hunting has both. Views of kinds that are read without a watch are taken as informers, as controller-runtime

@@ -112,7 +112,8 @@ func TestAScenarioThatCannotBeSetUp(t *testing.T) {
 		func(r *hunt.Run) { r.Apply("{apiVersion: example.com/v1, kind: Shop, metadata: {name: a}}") },
 		func(r *hunt.Run) {
 			r.Process("operator", func(*hunt.Process) []reconcile.Controller {
-				return []reconcile.Controller{{Name: "none", For: stores.GroupVersion().WithKind("Shop")}}
+				nothing := func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil }
+				return []reconcile.Controller{{Name: "none", For: stores.GroupVersion().WithKind("Shop"), Reconcile: nothing}}
 			})
 		},
 	} {

@@ -26,19 +26,20 @@ type Outcome struct {
 	// Missed are the faults that struck nothing: their sites did not occur.
 	Missed []Fault
 
-	end      map[string]any // the state at the end, by object
-	replaced []string       // objects of it that were touched before they were made again
-	left     []string       // what is there after all was deleted
-	counts   map[string]int // objects made and deleted by processes, of precious kinds
-	effects  map[Site]int   // effective writes, without their numbers
-	writes   []write
-	reads    informers
-	clocked  bool           // a process asked for the time
-	elected  []string       // processes of which one leads
-	uses     []features.Use // what the lab does not model
-	idle     []string       // controllers that reconciled nothing
-	resting  []string       // processes of which no controller reconciled anything
-	judged   int            // sites before the end was judged
+	end       map[string]any // the state at the end, by object
+	replaced  []string       // objects of it that were touched before they were made again
+	left      []string       // what is there after all was deleted
+	counts    map[string]int // objects made and deleted by processes, of precious kinds
+	effects   map[Site]int   // effective writes, without their numbers
+	writes    []write
+	reads     informers
+	clocked   bool           // a process asked for the time
+	elected   []string       // processes of which one leads
+	uses      []features.Use // what the lab does not model
+	realClock string
+	idle      []string // controllers that reconciled nothing
+	resting   []string // processes of which no controller reconciled anything
+	judged    int      // sites before the end was judged
 }
 
 // A Finding is what a check says of a run.
@@ -337,7 +338,7 @@ func (r *Run) close(twin *Outcome) *Outcome {
 		}
 	}
 	out := r.outcome
-	out.uses = r.lab.NotModelled()
+	out.uses, out.realClock = r.lab.NotModelled(), r.lab.RealClock()
 	out.idle, out.resting = r.idle()
 	out.writes = r.writes
 	out.counts, out.effects = map[string]int{}, map[Site]int{}

@@ -66,7 +66,12 @@ func (r *Run) begin(p *program) {
 			panic(labFailure{fmt.Sprintf("process %s: two controllers are named %s: give each a name of its own", p.name, c.Name)})
 		}
 		r.keys[p.subject+"/"+c.Name] = c.For
-		c.Reconcile = life.watched(c.Name, c.Reconcile)
+		if c.Reconcile != nil {
+			c.Reconcile = life.watched(c.Name, c.Reconcile)
+		}
+	}
+	if err := reconcile.Check(controllers...); err != nil {
+		life.Fail(err)
 	}
 	for _, kind := range r.informers[p.subject] {
 		controllers = append(controllers, reconcile.Controller{

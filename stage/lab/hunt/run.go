@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,7 +51,8 @@ type Run struct {
 	writes    []write
 	other     *Outcome           // the twin without kills: what is deleted soon may be made again
 	disturbed time.Time          // when the last fault ended
-	initial   map[types.UID]bool // what was there before the scenario
+	initial   map[types.UID]bool // what was there before the scenario, of the kinds of a new lab
+	given     map[string]bool    // objects that were there before the scenario, by name
 }
 
 // A program is a process by its name, whichever life it is in.
@@ -198,6 +200,7 @@ type scene struct {
 	known    informers
 	scenario func(*Run)
 	labs     *labtest.Base // nil: each run makes a lab from the ground up
+	given    *objectNames
 }
 
 // labOptions are those of the labs of a seed.
@@ -231,7 +234,7 @@ func newRun(s *scene, plan Plan) *Run {
 	r.lab = s.lab(plan.Seed)
 	r.sim = r.lab.Simulation()
 	r.shared, r.start = r.sim.Cluster().Shared(), r.sim.Now()
-	r.initial = r.present()
+	r.initial, r.given = r.present(), s.given.of(r)
 	for _, f := range plan.Faults {
 		r.expect(&planned{Fault: f})
 	}
@@ -303,6 +306,23 @@ func (r *Run) checkAlways() {
 
 func nameOf(obj *unstructured.Unstructured) types.NamespacedName {
 	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+}
+
+// objectNames are the names of the objects with which the labs of a search begin.
+type objectNames struct {
+	once sync.Once
+	is   map[string]bool
+}
+
+// of takes the names from the first run.
+func (n *objectNames) of(r *Run) map[string]bool {
+	n.once.Do(func() {
+		n.is = map[string]bool{}
+		for obj := range r.shared.All() {
+			n.is[nameOfObject(obj)] = true
+		}
+	})
+	return n.is
 }
 
 // present returns the objects of the kinds that a lab begins with.

@@ -23,6 +23,9 @@ type Report struct {
 	Missed int
 	// NotModelled is what objects of the run without faults ask for that the lab does not model.
 	NotModelled []features.Use
+	// RealClock says which status of the run without faults had a time of the real clock, see
+	// [labtest.Lab.RealClock]; "" without one.
+	RealClock string
 	// Idle are the controllers that reconciled nothing in the run without faults: no fault can show
 	// what they do wrong. Each is process/controller with its kind.
 	Idle []string
@@ -74,7 +77,10 @@ const round = 32
 
 // newSearch makes the run without faults: twice if processes read kinds that they do not watch.
 func newSearch(o Options, scenario func(*Run), seed uint64) (*search, error) {
-	h := &search{scene: scene{options: o.withDefaults(), scenario: scenario}, seed: seed, twins: map[string]*twin{}, seen: map[Site]bool{}}
+	if scenario == nil {
+		return nil, errors.New("hunt: no scenario")
+	}
+	h := &search{scene: scene{options: o.withDefaults(), scenario: scenario, given: &objectNames{}}, seed: seed, twins: map[string]*twin{}, seen: map[Site]bool{}}
 	if len(o.Lab.Controllers) > 0 {
 		return nil, errors.New("hunt: Options.Lab.Controllers would be shared by all runs: use Options.Controllers")
 	}
@@ -86,7 +92,7 @@ func newSearch(o Options, scenario func(*Run), seed uint64) (*search, error) {
 			return nil, err
 		}
 		if len(out.reads) == 0 {
-			h.base, h.report.NotModelled, h.report.Idle = out, out.uses, out.idle
+			h.base, h.report.NotModelled, h.report.Idle, h.report.RealClock = out, out.uses, out.idle, out.realClock
 			return h, h.prepare()
 		}
 		h.known = h.known.with(out.reads)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/namespaces"
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
@@ -63,7 +64,7 @@ func stateOf(cluster *memory.Cluster, ignore []string, initial map[types.UID]boo
 	c := canon{ignore: map[string]bool{}, uids: map[string]string{}, names: map[string]string{}}
 	for o := range cluster.All() {
 		c.learnHash(o)
-		if !uncompared[o.GetKind()] && !isOldReplicaSet(o) && !initial[o.GetUID()] {
+		if !uncompared[o.GetKind()] && !isOldReplicaSet(o) && !isProvisioned(o) && !initial[o.GetUID()] {
 			objs = append(objs, o)
 		}
 	}
@@ -131,6 +132,12 @@ func ranked(state map[string]any, groups map[string][]string) map[string]any {
 func isOldReplicaSet(o *unstructured.Unstructured) bool {
 	replicas, given := object.Int64(o.Object, "spec", "replicas")
 	return o.GetKind() == "ReplicaSet" && given && replicas == 0 && len(o.GetOwnerReferences()) > 0
+}
+
+// isProvisioned reports whether an object is one that each Namespace has, of the API server's
+// choosing.
+func isProvisioned(o *unstructured.Unstructured) bool {
+	return o.GetKind() == "ServiceAccount" && o.GetName() == namespaces.ServiceAccount || o.GetKind() == "ConfigMap" && o.GetName() == namespaces.ConfigMap
 }
 
 // learn takes in the uid and the name of an object.

@@ -70,6 +70,9 @@ func (r *Report) String() string {
 	for _, controller := range r.Idle {
 		fmt.Fprintf(&b, "\n  not tried, nothing to reconcile: %s", controller)
 	}
+	if r.RealClock != "" {
+		fmt.Fprintf(&b, "\n  %s", r.RealClock)
+	}
 	for _, u := range r.NotModelled {
 		fmt.Fprintf(&b, "\n  the lab does not model: %s", u)
 	}

@@ -231,11 +231,12 @@ func (r *Run) kindNamed(name string) (kind schema.GroupVersionKind, ok bool) {
 	return kind, ok
 }
 
-// kill deletes the object that an event is about, unless users applied it: they delete theirs.
+// kill deletes the object that an event is about, unless users applied it: they delete theirs. What was
+// there before the scenario stays.
 func (r *Run) kill(at Site) error {
 	kind, ok := r.kindNamed(at.Kind)
 	applied := func(o *unstructured.Unstructured) bool { return o.GetKind() == at.Kind && nameOf(o) == at.Key }
-	if !ok || slices.ContainsFunc(r.applied, applied) {
+	if !ok || slices.ContainsFunc(r.applied, applied) || r.given[at.Kind+" "+at.Key.String()] {
 		return errNothing
 	}
 	return r.deletePresent(metav1.DeletePropagationBackground, kind, at.Key)

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
-	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
@@ -25,19 +24,38 @@ import (
 // takes YAML or JSON as a string, with any number of documents and Lists, and it takes objects and
 // lists, unstructured or of Go types. It ignores a zero status of a Go type. The default namespace
 // is default. Nothing else happens until time passes.
+//
+// Like kubectl, it refuses an object with a field that its kind does not have, that it has twice, or
+// whose value has the wrong type, unless Options.Lenient is set. It applies the other objects, and
+// then fails the test with all faults. The fields of a kind are those of its definition or, for a
+// built-in kind, those of the version of k8s.io/api with which the test was built.
 func (l *Lab) Apply(manifests ...any) {
 	l.t.Helper()
-	for _, m := range manifests {
-		objs, err := l.objectsOf(m)
-		l.must(err)
-		for _, obj := range objs {
-			l.must(l.apply(obj))
-		}
-	}
+	l.must(l.applyAll(manifests))
 }
 
-func (l *Lab) objectsOf(manifest any) ([]*unstructured.Unstructured, error) {
-	switch m := manifest.(type) {
+func (l *Lab) applyAll(manifests []any) error {
+	var faults []error
+	for _, given := range manifests {
+		m, err := l.read(given)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		for i, obj := range m.objects {
+			if err := errors.Join(l.faultsOf(m, i)...); err != nil {
+				faults = append(faults, err)
+				continue
+			}
+			faults = append(faults, l.apply(obj))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// read reads what Apply is given.
+func (l *Lab) read(given any) (*manifest, error) {
+	switch m := given.(type) {
 	case string:
 		if l.base != nil {
 			return l.base.parse(m)
@@ -47,19 +65,21 @@ func (l *Lab) objectsOf(manifest any) ([]*unstructured.Unstructured, error) {
 		if v := reflect.ValueOf(m); v.Kind() == reflect.Pointer && !v.IsNil() && meta.IsListType(m) {
 			return itemsOf(m)
 		}
-		obj, err := toUnstructured(m)
-		return []*unstructured.Unstructured{obj}, err
+		return manifestOf(m)
 	}
-	return nil, fmt.Errorf("a manifest is YAML as a string, or an object, not a %T", manifest)
+	return nil, fmt.Errorf("a manifest is YAML as a string, or an object, not a %T", given)
 }
 
-func itemsOf(list runtime.Object) (objs []*unstructured.Unstructured, err error) {
+func itemsOf(list runtime.Object) (all *manifest, err error) {
+	all = &manifest{}
 	err = meta.EachListItem(list, func(item runtime.Object) error {
-		obj, err := toUnstructured(item)
-		objs = append(objs, obj)
+		m, err := manifestOf(item)
+		if err == nil {
+			all.objects, all.faults = append(all.objects, m.objects...), append(all.faults, m.faults...)
+		}
 		return err
 	})
-	return objs, err
+	return all, err
 }
 
 // toUnstructured returns an object as fields. It removes a zero status, which Go types always have.
@@ -87,17 +107,6 @@ func isBlank(v any) bool {
 		return len(v) == 0
 	}
 	return reflect.ValueOf(v).IsZero()
-}
-
-func parseManifest(text string) ([]*unstructured.Unstructured, error) {
-	source := stage.Parse("manifest", []byte(text))
-	if faults := source.Errors(); len(faults) > 0 {
-		return nil, faults
-	}
-	if len(source.Stages()) > 0 {
-		return nil, errors.New("Stages belong into Options.Stages")
-	}
-	return source.OtherObjects(), nil
 }
 
 // apply applies one object, without the metadata that the server sets.

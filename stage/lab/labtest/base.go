@@ -4,8 +4,6 @@ import (
 	"slices"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/lab/definitions"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
@@ -24,14 +22,14 @@ type Base struct {
 }
 
 // Prepare returns a base for labs with these options. It refuses options with controllers:
-// controllers often keep state, so each lab gets its own in [Base.New].
+// controllers often keep state, so each lab gets its own in [Base.New], or by Options.Operator.
 func Prepare(t T, o Options) *Base {
 	t.Helper()
 	if len(o.Controllers) > 0 {
 		t.Fatalf("labtest: Prepare: Controllers are given to each lab, see Base.New")
 	}
 	first := o
-	first.Quiet, first.Failures = true, nil // these options take effect in each lab, which also has its own controllers
+	first.Quiet, first.Failures, first.Operator = true, nil, nil // these options take effect in each lab, which also has its own controllers
 	l := New(silent{t}, first)
 	defer l.sim.Close()
 	if o.Start.IsZero() {
@@ -49,16 +47,16 @@ func (b *Base) New(t T, controllers ...reconcile.Controller) *Lab {
 	return newLab(t, o, b)
 }
 
-// parse returns the objects of a manifest, which must not be changed.
-func (b *Base) parse(text string) ([]*unstructured.Unstructured, error) {
-	if objs, ok := b.parsed.Load(text); ok {
-		return objs.([]*unstructured.Unstructured), nil
+// parse returns the manifest of a text.
+func (b *Base) parse(text string) (*manifest, error) {
+	if m, ok := b.parsed.Load(text); ok {
+		return m.(*manifest), nil
 	}
-	objs, err := parseManifest(text)
+	m, err := parseManifest(text)
 	if err == nil {
-		b.parsed.Store(text, objs)
+		b.parsed.Store(text, m)
 	}
-	return objs, err
+	return m, err
 }
 
 // silent is a T that has no clean-up.

@@ -12,6 +12,10 @@
 //	lab.Apply(manifests)  // YAML, or objects
 //	lab.WaitCurrent()     // pods are scheduled and start, rollouts end; a failure says what is missing, and why
 //
+// Apply refuses a manifest with a typo, as kubectl does, and names each fault with its line:
+//
+//	manifest:7:3: Deployment web: unknown field "spec.replica"
+//
 // The code under test uses [Lab.Cluster], or a client of it. Package stage/lab/fakes/ctrlruntime
 // has a client for controller-runtime. Package stage/lab/apiserver serves the lab to client-go,
 // whole managers and any other program. Package stage/lab/gomega has matchers. A test makes an
@@ -30,6 +34,19 @@
 // or lets random objects fail, always the same ones for the same seed:
 //
 //	lab := labtest.New(t, labtest.Options{Seed: 1, Failures: []labtest.Failure{{State: kstatustest.ImagePullBackOff, Rate: 0.1}}})
+//
+// Controllers under test run in the virtual time of the lab. Options.Operator makes them when the
+// cluster exists, so that they have their client before anything happens, and Options.Objects are the
+// objects that they find:
+//
+//	lab := labtest.New(t, labtest.Options{Definitions: crds, Objects: []any{configuration}, Operator: func(cluster *memory.Cluster) []reconcile.Controller {
+//		c := ctrlruntime.New(cluster, ctrlruntime.Options{Scheme: scheme})
+//		return []reconcile.Controller{ctrlruntime.Controller(&WebsiteReconciler{Client: c}, websites, deployments)}
+//	}})
+//
+// The time of a lab begins in 2006. For a program that reads the real clock, as metav1.Now does, no
+// time passes; the lab says so once ([Lab.RealClock]). Give it [Lab.Now], or begin the lab now with
+// Options.Start: time.Now().
 //
 // CustomResourceDefinitions act as on a cluster. The lab prunes objects of their kinds, fills in
 // defaults, and refuses objects that violate the schema or a CEL rule. A kind of Options.Kinds has

@@ -20,6 +20,7 @@ const configMapA = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"
 
 func configMapController(result reconcile.Result, err error) reconcile.Controller {
 	return reconcile.Controller{Name: "operator", For: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"},
+		When:      func(ch reconcile.Change) bool { return ch.Object().GetName() == "a" },
 		Reconcile: func(context.Context, reconcile.Request) (reconcile.Result, error) { return result, err }}
 }
 

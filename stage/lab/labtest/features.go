@@ -22,7 +22,8 @@ type logger interface {
 }
 
 // NotModelled returns the features of Kubernetes' control plane that objects of the lab have asked
-// for and that the lab does not have, once for each kind and field. FEATURES.md lists all features.
+// for and that the lab does not have, once for each kind and field. It leaves out what the server of
+// stage/lab/apiserver does, if one serves the cluster. FEATURES.md lists all features.
 // The result is logged at the end of the test, or fails it, see Options.Strict.
 func (l *Lab) NotModelled() []features.Use {
 	l.dropping.Lock()
@@ -34,7 +35,7 @@ func (l *Lab) NotModelled() []features.Use {
 		l.features.Observe(obj.GroupVersionKind(), obj, true)
 	}
 	l.dropped = nil
-	return l.features.Uses()
+	return slices.DeleteFunc(l.features.Uses(), func(u features.Use) bool { return u.Hooks != "" && l.Cluster().HasHooks(u.Hooks) })
 }
 
 // admit is the admission of the lab. It remembers objects with a field that it drops, because the
@@ -77,6 +78,9 @@ func (l *Lab) reportFeatures() error {
 }
 
 func (l *Lab) logFeatures(t logger) {
+	if text := l.RealClock(); text != "" {
+		t.Logf("labtest: %s", text)
+	}
 	var lines []string
 	for _, u := range l.NotModelled() {
 		lines = append(lines, u.String())

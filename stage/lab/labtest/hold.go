@@ -106,12 +106,12 @@ func (l *Lab) kubelet() func(*unstructured.Unstructured) bool {
 	return nodes.KubeletRuns
 }
 
-// controllersExceptHeld returns the controllers, changed so that they ignore objects that are held.
-// Held Nodes are tainted nevertheless, and their Pods evicted.
-func (l *Lab) controllersExceptHeld() []reconcile.Controller {
-	restrained := slices.Clone(l.options.Controllers)
+// exceptHeld returns controllers, changed so that they ignore objects that are held. Held Nodes are
+// tainted nevertheless, and their Pods evicted.
+func (l *Lab) exceptHeld(given []reconcile.Controller) []reconcile.Controller {
+	restrained := slices.Clone(given)
 	for i, c := range restrained {
-		if c.For == nodeKind {
+		if c.For == nodeKind || c.Reconcile == nil {
 			continue
 		}
 		restrained[i].Reconcile = func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {

@@ -2,6 +2,7 @@ package labtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -33,7 +34,8 @@ type T = kstatustest.T
 type Options struct {
 	// Seed decides all draws, uids and generated names.
 	Seed uint64
-	// Start is the virtual time at which the lab begins. Default 2006-01-02T15:04:05Z.
+	// Start is the virtual time at which the lab begins. Default 2006-01-02T15:04:05Z. A program that
+	// reads the real clock needs time.Now(), see Lab.RealClock.
 	Start time.Time
 	// Nodes is the number of nodes, each for 110 Pods with 32 CPUs and 256Gi of memory. Default 3;
 	// -1: no nodes. All nodes are in one zone. A test that needs several zones applies its own
@@ -50,6 +52,10 @@ type Options struct {
 	Compile stage.Options
 	// Controllers run in addition to those of the function Controllers.
 	Controllers []reconcile.Controller
+	// Operator returns the controllers under test, which need the cluster: for example reconcilers
+	// with a client of it. The lab calls it once, before anything happens, and each lab of a Base
+	// calls it again. The controllers run in addition to those of Controllers.
+	Operator func(*memory.Cluster) []reconcile.Controller
 	// OnlyControllers leaves out the controllers of the function Controllers.
 	OnlyControllers bool
 	// Kinds are kinds in addition to the kinds of package memory. CustomResourceDefinitions can be
@@ -57,6 +63,10 @@ type Options struct {
 	// Definitions.
 	Kinds       []memory.Kind
 	Definitions []*unstructured.Unstructured
+	// Objects are in the cluster before the controllers start, such as the namespaces and
+	// configuration that an operator finds: manifests as for Apply. WaitCurrent does not wait for
+	// them. The users of a hunt neither delete nor change them.
+	Objects []any
 	// Kubelets are the options of the kubelets that do what Pods say, see package kubelet.
 	Kubelets kubelet.Options
 	// NoEvents turns off the Events that controllers and kubelets record as on a cluster.
@@ -73,6 +83,9 @@ type Options struct {
 	Metrics autoscaling.Metrics
 	// Failures make random objects fail.
 	Failures []Failure
+	// Lenient has Apply accept fields that a kind does not have, and log them, as
+	// kubectl apply --validate=warn does.
+	Lenient bool
 	// Convert converts objects between the versions of definitions whose strategy is Webhook, since
 	// no webhook is called without a server. Default: such definitions are refused.
 	Convert definitions.Converter
@@ -102,8 +115,9 @@ type Lab struct {
 	schemas   *definitions.Index
 	sim       *simulation.Simulation
 	features  *features.Report
-	dropping  sync.Mutex                   // guards dropped
+	dropping  sync.Mutex                   // guards dropped and realClock
 	dropped   []*unstructured.Unstructured // objects with fields that the API server drops
+	realClock string                       // see RealClock
 	applied   []reference
 	held      map[reference]types.UID // objects that Drive holds in a state
 	decided   map[types.UID]bool      // whether it was decided if a failure happens to them
@@ -115,12 +129,15 @@ type Lab struct {
 	errors    []error // of Stages and controllers, the latest
 	reported  int     // how many of them messages have had
 	livelock  error   // the first one
+	twice     error   // a controller of Options.Operator is also a default
 }
 
 // New returns a lab with these objects:
 //
 //   - ready nodes with the labels that a kubelet and a cloud provider set
-//   - the namespaces default, kube-system, kube-public and kube-node-lease
+//   - the namespaces default, kube-system, kube-public and kube-node-lease. As on a cluster, each
+//     namespace has the ServiceAccount default and the ConfigMap kube-root-ca.crt, unless
+//     Options.OnlyControllers is set
 //   - a default StorageClass that binds claims at once
 //
 // The lab refuses objects in namespaces that do not exist, and workloads without a Pod template or
@@ -180,11 +197,30 @@ func (l *Lab) simulate() (err error) {
 	}
 	l.sim, err = simulation.New(l.set, simulation.Options{
 		Seed: l.options.Seed, Start: l.options.Start, Kinds: l.options.Kinds, Definitions: l.options.Definitions, From: from,
-		Strict: true, Hooks: []memory.Hooks{defaults.Hooks(), l.schemas.Hooks(), definitions.Check(), validation.Hooks(), {Name: "admission", Review: l.admit}},
-		Filter: l.isPlayed, Kubelet: l.kubelet(), Trace: l.traceStage, Controllers: l.controllersExceptHeld(), Timing: l.options.Timing, GarbageCollection: l.options.GarbageCollection,
+		Strict: true, Hooks: l.hooks(),
+		Filter: l.isPlayed, Kubelet: l.kubelet(), Trace: l.traceStage, Controllers: l.exceptHeld(l.options.Controllers), Operator: l.operator, Timing: l.options.Timing, GarbageCollection: l.options.GarbageCollection,
 		Reconcile: reconcile.Options{Trace: l.traceReconcile, Events: !l.options.NoEvents},
 	})
-	return err
+	return errors.Join(err, l.twice)
+}
+
+func (l *Lab) hooks() []memory.Hooks {
+	all := []memory.Hooks{defaults.Hooks(), l.schemas.Hooks(), definitions.Check(), validation.Hooks(), {Name: "admission", Review: l.admit}}
+	if l.options.Quiet {
+		return all
+	}
+	return append(all, memory.Hooks{Name: "clock", Validate: l.checkClock})
+}
+
+// operator returns the controllers under test.
+func (l *Lab) operator(c *memory.Cluster) []reconcile.Controller {
+	if l.options.Operator == nil {
+		return nil
+	}
+	own := l.options.Operator(c)
+	l.twice = runTwice(l.options.Controllers, own)
+	l.options.Controllers = append(l.options.Controllers, own...)
+	return l.exceptHeld(own)
 }
 
 // explainDefaults adds to the faults of Stages that some of them are the defaults.
@@ -202,16 +238,25 @@ func (l *Lab) addDefaultControllers() error {
 		return nil
 	}
 	defaults := append(defaultControllers(controllers.Options{Autoscaling: autoscaling.Options{Metrics: l.options.Metrics}}), l.podKubelets()...)
-	for _, c := range l.options.Controllers {
-		if slices.ContainsFunc(defaults, func(d reconcile.Controller) bool { return d.Name == c.Name }) {
-			return fmt.Errorf("controller %q would run twice: Options.Controllers run together with labtest.Controllers(), unless OnlyControllers is set", c.Name)
-		}
+	if err := runTwice(defaults, l.options.Controllers); err != nil {
+		return err
 	}
 	l.options.Controllers = append(defaults, l.options.Controllers...)
 	return nil
 }
 
-// createInitialObjects creates the namespaces, the StorageClass and the nodes.
+// runTwice returns an error if some of the controllers under test have the name of another one.
+func runTwice(others, own []reconcile.Controller) error {
+	var faults []error
+	for _, c := range own {
+		if slices.ContainsFunc(others, func(o reconcile.Controller) bool { return o.Name == c.Name }) {
+			faults = append(faults, fmt.Errorf("controller %q would run twice: the controllers of the options run together with labtest.Controllers(), unless OnlyControllers is set", c.Name))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// createInitialObjects creates the namespaces, the StorageClass, the nodes and Options.Objects.
 func (l *Lab) createInitialObjects() error {
 	var objs []string
 	for _, name := range []string{"default", "kube-system", "kube-public", "kube-node-lease"} {
@@ -225,6 +270,10 @@ func (l *Lab) createInitialObjects() error {
 		if err := l.sim.Cluster().Load(context.Background(), []byte(text)); err != nil {
 			return err
 		}
+	}
+	defer func() { l.applied = nil }()
+	if err := l.applyAll(l.options.Objects); err != nil {
+		return fmt.Errorf("Options.Objects: %w", err)
 	}
 	return nil
 }

@@ -42,6 +42,9 @@ type Row struct {
 	// Test is the name of the test that shows the effect of a modelled field, or the statement in
 	// Also.
 	Test string
+	// Hooks is the name of hooks of a cluster with which a row that is reported has its effect; ""
+	// without such hooks.
+	Hooks string
 	// Unless are values, as text, that have no effect: the defaults of the API server.
 	Unless []string
 }
@@ -90,6 +93,14 @@ func onNodes(feature string, paths ...string) []Row {
 func also(reader, test string, rows []Row) []Row {
 	for i := range rows {
 		rows[i].Also, rows[i].Test = reader, test
+	}
+	return rows
+}
+
+// withHooks returns rows that have their effect on a cluster with hooks of a name.
+func withHooks(hooks string, rows []Row) []Row {
+	for i := range rows {
+		rows[i].Hooks = hooks
 	}
 	return rows
 }

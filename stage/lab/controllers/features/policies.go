@@ -15,17 +15,17 @@ const server = "the server of stage/lab/apiserver, which does the same"
 
 func otherKinds() []Kind {
 	whole := func(group, name, feature string) Kind { return kind(group, "v1", name, "", reported(feature, "")) }
-	served := func(group, name, feature, test string) Kind {
-		return kind(group, "v1", name, "", also(server, test, reported(feature, "")))
+	served := func(group, name, hooks, feature, test string) Kind {
+		return kind(group, "v1", name, "", withHooks(hooks, also(server, test, reported(feature, ""))))
 	}
 	return []Kind{
 		kind("networking.k8s.io", "v1", "Ingress", "ingress", onNodes("read by ingress controllers", "spec")),
-		served("admissionregistration.k8s.io", "MutatingAdmissionPolicy", "policies change objects", "TestMutatingPoliciesChangeObjects"),
-		served("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding", "policies change objects", "TestMutatingPoliciesChangeObjects"),
-		served("admissionregistration.k8s.io", "MutatingWebhookConfiguration", "webhooks are called", "TestWebhooksOfAManager"),
-		served("admissionregistration.k8s.io", "ValidatingWebhookConfiguration", "webhooks are called", "TestWebhooksOfAManager"),
-		served("admissionregistration.k8s.io", "ValidatingAdmissionPolicy", "policies refuse objects", "TestPoliciesDecide"),
-		served("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding", "policies refuse objects", "TestPoliciesDecide"),
+		served("admissionregistration.k8s.io", "MutatingAdmissionPolicy", "policies", "policies change objects", "TestMutatingPoliciesChangeObjects"),
+		served("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding", "policies", "policies change objects", "TestMutatingPoliciesChangeObjects"),
+		served("admissionregistration.k8s.io", "MutatingWebhookConfiguration", "webhooks", "webhooks are called", "TestWebhooksOfAManager"),
+		served("admissionregistration.k8s.io", "ValidatingWebhookConfiguration", "webhooks", "webhooks are called", "TestWebhooksOfAManager"),
+		served("admissionregistration.k8s.io", "ValidatingAdmissionPolicy", "policies", "policies refuse objects", "TestPoliciesDecide"),
+		served("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding", "policies", "policies refuse objects", "TestPoliciesDecide"),
 		whole("rbac.authorization.k8s.io", "Role", "permissions: in a lab every user may do everything"),
 		whole("rbac.authorization.k8s.io", "RoleBinding", "permissions: in a lab every user may do everything"),
 		whole("rbac.authorization.k8s.io", "ClusterRole", "permissions: in a lab every user may do everything"),

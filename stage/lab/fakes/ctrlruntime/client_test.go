@@ -29,6 +29,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime"
 	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 	stagereconcile "github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -309,8 +310,11 @@ func (k *keeper) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.
 func newKeeper(t *testing.T) *keeper {
 	k := &keeper{}
 	pods, configMaps := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
-	k.lab = labtest.New(t, labtest.Options{Controllers: []stagereconcile.Controller{ctrlruntime.Controller(k, pods, configMaps)}})
-	k.Client, k.start = ctrlruntime.New(k.lab.Cluster(), ctrlruntime.Options{}), k.lab.Now()
+	k.lab = labtest.New(t, labtest.Options{Operator: func(c *memory.Cluster) []stagereconcile.Controller {
+		k.Client = ctrlruntime.New(c, ctrlruntime.Options{})
+		return []stagereconcile.Controller{ctrlruntime.Controller(k, pods, configMaps)}
+	}})
+	k.start = k.lab.Now()
 	return k
 }
 

@@ -27,12 +27,15 @@ const requeue = time.Second
 
 // Controller makes a lab controller of a reconciler. The lab calls the reconciler, one request at a
 // time and in virtual time, when an object of the kind changes, and when an object that it owns, of
-// the kinds owned, changes. The reconciler gets its client after the lab is created:
+// the kinds owned, changes:
 //
-//	r := &WebsiteReconciler{}
-//	operator := ctrlruntime.Controller(r, websites, deployments)
-//	lab := labtest.New(t, labtest.Options{Definitions: crds, Controllers: []reconcile.Controller{operator}})
-//	r.Client = ctrlruntime.New(lab.Cluster(), ctrlruntime.Options{Scheme: scheme})
+//	lab := labtest.New(t, labtest.Options{Definitions: crds, Operator: func(cluster *memory.Cluster) []reconcile.Controller {
+//		c := ctrlruntime.New(cluster, ctrlruntime.Options{Scheme: scheme})
+//		return []reconcile.Controller{ctrlruntime.Controller(&WebsiteReconciler{Client: c}, websites, deployments)}
+//	}})
+//
+// A lab or hunt refuses a controller whose reconciler is nil, or has fields for a client
+// (client.Client) that are all nil.
 //
 // Errors are retried with increasing delays, except terminal errors. RequeueAfter is exact; Requeue
 // alone means after a second.
@@ -76,7 +79,7 @@ type Watch struct {
 
 // ControllerWith is [Controller] with options.
 func ControllerWith(r ctrl.Reconciler, o ControllerOptions) reconcile.Controller {
-	c := reconcile.Controller{Name: cmp.Or(o.Name, o.For.Kind), For: o.For, When: o.passes(o.Predicates)}
+	c := reconcile.Controller{Name: cmp.Or(o.Name, o.For.Kind), For: o.For, When: o.passes(o.Predicates), Err: checkReconciler(r)}
 	for _, kind := range o.Owns {
 		c.Watches = append(c.Watches, o.watch(Watch{Kind: kind}))
 	}

@@ -15,7 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime"
+	"github.com/stagecraft-go/stagecraft/stage/lab/hunt"
 	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 	stagereconcile "github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -32,7 +34,7 @@ func labWith(t *testing.T, o ctrlruntime.ControllerOptions, do func()) (*labtest
 		do()
 		return reconcile.Result{}, nil
 	})
-	lab := labtest.New(t, labtest.Options{Nodes: -1, Controllers: []stagereconcile.Controller{ctrlruntime.ControllerWith(r, o)}})
+	lab := labtest.New(t, labtest.Options{Nodes: -1, OnlyControllers: true, Controllers: []stagereconcile.Controller{ctrlruntime.ControllerWith(r, o)}})
 	return lab, &asked
 }
 
@@ -76,17 +78,61 @@ func TestPanicsAreErrorsThatAreTriedAgain(t *testing.T) {
 	require.Len(t, *asked, 4)
 }
 
-// TestAForgottenClientIsNamed: the failure of a lab says which object, and that the reconciler panicked.
+// TestAForgottenClientIsNamed checks that a lab and a hunt refuse a reconciler without its client before
+// anything happens.
 func TestAForgottenClientIsNamed(t *testing.T) {
-	failed := &failing{T: t}
-	func() {
-		defer func() { _ = recover() }()
-		lab := labtest.New(failed, labtest.Options{Controllers: []stagereconcile.Controller{ctrlruntime.Controller(&forgotten{}, mapKind)}})
+	var none *forgotten
+	for want, r := range map[string]reconcile.Reconciler{
+		`controller "ConfigMap": ctrlruntime_test.forgotten has no client (nil: Client); give the reconciler its client when you create it`: &forgotten{},
+		`ctrlruntime_test.plainly has no client (nil: Kube, remote); give`:                                                                  &plainly{},
+		`ctrlruntime_test.embeds has no client (nil: Client); give`:                                                                         &embeds{forgotten: &forgotten{}},
+		`controller "ConfigMap": the reconciler is nil`:                                                                                     none,
+	} {
+		controllers := []stagereconcile.Controller{ctrlruntime.Controller(r, mapKind)}
+		failed := &failing{T: t}
+		func() {
+			defer func() { _ = recover() }()
+			labtest.New(failed, labtest.Options{Controllers: controllers})
+		}()
+		require.Contains(t, failed.said, want)
+		_, err := hunt.Play(hunt.Options{}, func(r *hunt.Run) {
+			r.Process("operator", func(*hunt.Process) []stagereconcile.Controller { return controllers })
+		}, hunt.Plan{})
+		require.ErrorContains(t, err, want)
+		err = stagereconcile.Play(t.Context(), memory.New(memory.Options{}), stagereconcile.PlayOptions{}, controllers...)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// TestAReconcilerWithAClientRuns has reconcilers to which the check must not object.
+func TestAReconcilerWithAClientRuns(t *testing.T) {
+	for _, make := range []func(client.Client) reconcile.Reconciler{
+		func(c client.Client) reconcile.Reconciler { return &forgotten{c} },
+		func(c client.Client) reconcile.Reconciler { return &plainly{Kube: c} },
+		func(c client.Client) reconcile.Reconciler { return &embeds{forgotten: &forgotten{c}} },
+		func(client.Client) reconcile.Reconciler {
+			return reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil })
+		},
+	} {
+		lab := labtest.New(t, labtest.Options{Nodes: -1, Operator: func(c *memory.Cluster) []stagereconcile.Controller {
+			return []stagereconcile.Controller{ctrlruntime.Controller(make(ctrlruntime.New(c, ctrlruntime.Options{})), mapKind)}
+		}})
 		lab.Apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: m}}")
 		lab.Settle()
-	}()
-	require.Contains(t, failed.said, `reconciles ConfigMap default/m again, because it failed: panic: runtime error: invalid memory address`)
+	}
 }
+
+// A plainly has its client in a field with a name; the client of another cluster is optional.
+type plainly struct {
+	Kube, remote client.Client
+}
+
+func (n *plainly) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+	return reconcile.Result{}, n.Kube.Get(ctx, r.NamespacedName, &corev1.ConfigMap{})
+}
+
+// embeds has its client in another reconciler, which it embeds.
+type embeds struct{ *forgotten }
 
 // A forgotten reconciler has got no client.
 type forgotten struct{ client.Client }

@@ -14,8 +14,10 @@
 // [Controller] makes the lab call a reconciler when objects that it watches change, and when it
 // asks to be called again:
 //
-//	operator := ctrlruntime.Controller(r, websites, deployments)
-//	lab := labtest.New(t, labtest.Options{Controllers: []reconcile.Controller{operator}})
+//	lab := labtest.New(t, labtest.Options{Operator: func(cluster *memory.Cluster) []reconcile.Controller {
+//		c := ctrlruntime.New(cluster, ctrlruntime.Options{Scheme: scheme})
+//		return []reconcile.Controller{ctrlruntime.Controller(&WebsiteReconciler{Client: c}, websites, deployments)}
+//	}})
 //
 // A hunt of package stage/lab/hunt crashes reconcilers, and makes their caches lag. [Client] and
 // [APIReader] return the clients of its processes, and [Setup] runs SetupWithManager unchanged.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
 	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
 // A served is a lab behind the server.
@@ -76,6 +77,7 @@ func TestMissing(t *testing.T) {
 		"quota-of-claims":   missingQuotaOfClaims,
 		"lifecycle":         missingLifecycle,
 		"in-tree-volumes":   missingInTreeVolumes,
+		"wrong-conversions": missingWrongConversions,
 	} {
 		t.Run(name, func(t *testing.T) { test(serve(t, apiserver.Options{ServiceAccounts: name == "mountable-secrets"})) })
 	}
@@ -160,6 +162,20 @@ func missingWebhooks(s *served) {
 	require.True(s.t, (&served{Lab: lab}).reports("ValidatingWebhookConfiguration:"), lab.NotModelled())
 }
 
+func missingWrongConversions(s *served) {
+	lab := labtest.New(s.t, labtest.Options{Convert: func(ctx context.Context, c memory.Conversion) ([]*unstructured.Unstructured, error) {
+		for _, obj := range c.Objects {
+			obj.SetAPIVersion(c.APIVersion)
+			obj.Object["spec"] = map[string]map[string]any{"x.io/v1": {"liters": "many"}, "x.io/v2": {"milliliters": int64(3)}}[c.APIVersion]
+		}
+		return c.Objects, nil
+	}})
+	lab.Apply(pots, `{apiVersion: x.io/v2, kind: Pot, metadata: {name: a}, spec: {milliliters: 1}}`)
+	_, err := lab.Cluster().Patch(s.t.Context(), schema.GroupVersionKind{Group: "x.io", Version: "v1", Kind: "Pot"}, types.NamespacedName{Namespace: "default", Name: "a"},
+		types.ApplyPatchType, []byte(`{"apiVersion":"x.io/v1","kind":"Pot","spec":{"liters":3}}`), metav1.PatchOptions{FieldManager: "m"})
+	require.NoError(s.t, err)
+}
+
 func missingDeclaredFeatures(s *served) {
 	_, err := s.Cluster().Patch(context.Background(), nodeKind, nodeName, mergePatch, []byte(`{"status":{"declaredFeatures":["A"]}}`), metav1.PatchOptions{}, "status")
 	require.NoError(s.t, err)
@@ -190,7 +206,7 @@ func missingInTreeVolumes(s *served) {
 	for _, node := range []string{"node-1", "node-2", "node-3"} {
 		s.Apply(`{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: ` + node + `,
   annotations: {storage.alpha.kubernetes.io/migrated-plugins: kubernetes.io/aws-ebs}},
-  spec: {drivers: [{name: ebs.csi.aws.com, nodeID: n, topologyKeys: [], allocatable: {count: 0}}]}}`)
+  spec: {drivers: [{name: ebs.csi.aws.com, nodeID: "n", topologyKeys: [], allocatable: {count: 0}}]}}`)
 	}
 	s.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}], volumes: [{name: v,
   awsElasticBlockStore: {volumeID: vol-1}}]}}`)

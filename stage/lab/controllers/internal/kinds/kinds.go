@@ -9,6 +9,8 @@ var (
 	Service                 = schema.GroupVersionKind{Version: "v1", Kind: "Service"}
 	Endpoints               = schema.GroupVersionKind{Version: "v1", Kind: "Endpoints"}
 	Namespace               = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
+	ConfigMap               = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+	ServiceAccount          = schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}
 	PersistentVolume        = schema.GroupVersionKind{Version: "v1", Kind: "PersistentVolume"}
 	PersistentVolumeClaim   = schema.GroupVersionKind{Version: "v1", Kind: "PersistentVolumeClaim"}
 	ReplicationController   = schema.GroupVersionKind{Version: "v1", Kind: "ReplicationController"}
