@@ -144,7 +144,7 @@ func send(t *testing.T, config *rest.Config, r httpRequest) httpAnswer {
 	if method == "" {
 		method = http.MethodGet
 	}
-	req, err := http.NewRequestWithContext(t.Context(), method, strings.TrimSuffix(config.Host, "/")+r.Path, strings.NewReader(r.Body))
+	req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, strings.TrimSuffix(config.Host, "/")+r.Path, strings.NewReader(r.Body))
 	require.NoError(t, err)
 	if r.Accept != "" {
 		req.Header.Set("Accept", r.Accept)

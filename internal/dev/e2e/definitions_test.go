@@ -30,12 +30,16 @@ type definitionCase struct {
 		Body                 map[string]any
 	}
 
-	conversion map[string]any // spec.conversion
+	conversion map[string]any // spec.conversion; nil: none
 }
 
-// group is the group of the kind of a case.
+// group is the group of the kind of a case. Cases of conversions have others: they run at the same time.
 func (c definitionCase) group() string {
-	return strings.ReplaceAll(c.Name, " ", "-") + ".definitions.example.com"
+	of := ".definitions.example.com"
+	if c.conversion != nil {
+		of = ".conversions.example.com"
+	}
+	return strings.ReplaceAll(c.Name, " ", "-") + of
 }
 
 // definition is the definition of a case; nil if the case has no version.

@@ -20,13 +20,22 @@ import (
 )
 
 // checkLive refuses an apply to an object to which a conversion webhook has given values of the wrong
-// types.
+// types. The error is another one if nobody owns a field yet, because kube-apiserver first makes an owner
+// of what is there.
 func (c *call) checkLive() error {
 	live, err := c.cluster.Get(c.ctx, c.of.kind, types.NamespacedName{Namespace: c.namespace, Name: c.name})
 	if err != nil {
 		return nil // the cluster answers
 	}
-	return c.checkTypes(live.Object, "live")
+	if len(live.GetManagedFields()) == 0 {
+		return c.checkTypes(live.Object, "failed to create manager for existing fields: failed to convert new object (%s/%s; %s) to smd typed: %v")
+	}
+	return c.checkTypes(live.Object, notTyped("live"))
+}
+
+// notTyped is the message about an object with values of the wrong types.
+func notTyped(which string) string {
+	return "failed to create typed " + which + " object (%s/%s; %s): %v"
 }
 
 // conversion returns spec.conversion.strategy of the definition; "" for a built-in kind.
@@ -39,8 +48,9 @@ func (r *resource) conversion() string {
 }
 
 // checkTypes refuses a configuration, or the live object, if its fields are not those of the kind, or
-// not of their types, whatever fieldValidation is.
-func (c *call) checkTypes(config map[string]any, name string) error {
+// not of their types, whatever fieldValidation is. The message has the namespace, the name, the kind and
+// the faults.
+func (c *call) checkTypes(config map[string]any, message string) error {
 	converter, err := c.of.types()
 	if err != nil {
 		return err
@@ -57,7 +67,7 @@ func (c *call) checkTypes(config map[string]any, name string) error {
 		slices.SortFunc(faults, func(a, b smd.ValidationError) int { return strings.Compare(a.Path, b.Path) })
 	}
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError,
-		Message: fmt.Sprintf("failed to create typed %s object (%s/%s; %s): %v", name, u.GetNamespace(), u.GetName(), c.of.kind, err)}}
+		Message: fmt.Sprintf(message, u.GetNamespace(), u.GetName(), c.of.kind, err)}}
 }
 
 // newTypes reads the types of the fields of a kind from its schema.

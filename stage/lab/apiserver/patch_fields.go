@@ -39,7 +39,7 @@ func (c *call) checkFields(kind types.PatchType, data []byte, validation string)
 	faults, err := c.unknownFields(fields, text)
 	if kind == types.ApplyYAMLPatchType {
 		if c.of.definition != nil || err != nil || len(faults) > 0 {
-			err = c.checkTypes(fields, "patch")
+			err = c.checkTypes(fields, notTyped("patch"))
 		}
 		if err == nil && c.of.conversion() == "Webhook" {
 			err = c.checkLive()
