@@ -96,7 +96,6 @@ func completed(t *testing.T, body map[string]any, version, kind string, name []s
 // TestApply sends server-side applies, and writes before and after them, to a kube-apiserver and to the
 // server in memory, and compares the objects with their managedFields.
 func TestApply(t *testing.T) {
-	t.Parallel()
 	var cases []applyCase
 	data, err := os.ReadFile("testdata/apply.yaml")
 	require.NoError(t, err)
@@ -104,7 +103,6 @@ func TestApply(t *testing.T) {
 	ours := apiserver.Start(t, memory.New(memory.Options{RequireNamespaces: true, RequireOwners: true}), apiserver.Options{})
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
-			t.Parallel()
 			namespace := "apply-" + strings.ReplaceAll(c.Name, " ", "-")
 			for _, config := range []*rest.Config{plane.Config(), ours} {
 				send(t, config, httpRequest{Method: "POST", Path: "/api/v1/namespaces", Body: `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"` + namespace + `"}}`})

@@ -132,15 +132,13 @@ func conversionCases(t *testing.T) (cases []conversionCase) {
 // TestConversions has the same conversion webhook on loopback for a kube-apiserver and for the
 // server in memory, and compares the answers.
 func TestConversions(t *testing.T) {
-	t.Parallel()
 	cases := conversionCases(t)
 	server := httptest.NewTLSServer(http.HandlerFunc(serveConversion))
-	t.Cleanup(server.Close) // after the cases, which run in parallel
+	t.Cleanup(server.Close)
 	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 	ours := apiserver.Start(t, memory.New(memory.Options{RequireNamespaces: true, RequireOwners: true}), apiserver.Options{})
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
-			t.Parallel()
 			url := server.URL + "/convert"
 			switch c.Answers {
 			case "":

@@ -128,7 +128,6 @@ func setDefault(m map[string]any, field, value string) {
 // TestDefinitions sends definitions and objects of their kinds to a kube-apiserver and to the server
 // in memory, and compares the answers.
 func TestDefinitions(t *testing.T) {
-	t.Parallel()
 	var cases []definitionCase
 	data, err := os.ReadFile("testdata/definitions.yaml")
 	require.NoError(t, err)
@@ -136,7 +135,6 @@ func TestDefinitions(t *testing.T) {
 	ours := apiserver.Start(t, memory.New(memory.Options{RequireNamespaces: true, RequireOwners: true}), apiserver.Options{})
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
-			t.Parallel()
 			namespace := "definitions-" + strings.ReplaceAll(c.Name, " ", "-")
 			create := httpRequest{Method: "POST", Path: "/api/v1/namespaces", Body: `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"` + namespace + `"}}`}
 			for _, config := range []*rest.Config{plane.Config(), ours} {

@@ -77,7 +77,6 @@ func (c mutatingCase) setUp(t *testing.T, config *rest.Config) {
 // TestMutatingPolicies sends MutatingAdmissionPolicies, and objects that they change, to a
 // kube-apiserver and to the server in memory, and compares the answers.
 func TestMutatingPolicies(t *testing.T) {
-	t.Parallel()
 	var cases []mutatingCase
 	data, err := os.ReadFile("testdata/mutating.yaml")
 	require.NoError(t, err)
@@ -85,7 +84,6 @@ func TestMutatingPolicies(t *testing.T) {
 	ours := apiserver.Start(t, memory.New(memory.Options{RequireNamespaces: true}), apiserver.Options{})
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
-			t.Parallel()
 			c.setUp(t, plane.Config())
 			c.setUp(t, ours)
 			for _, given := range c.Requests {

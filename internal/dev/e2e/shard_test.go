@@ -166,12 +166,8 @@ func changes(t *testing.T, cluster *kube.Cluster, namespace string) func() map[s
 // crashes, one leaves, one joins. In the end every Pod runs, its status was written once, and no
 // two have the same address.
 func TestReplicasShareACluster(t *testing.T) {
-	t.Parallel()
 	for n := 2; n <= 3; n++ {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			t.Parallel()
-			shareCluster(t, n)
-		})
+		t.Run(fmt.Sprint(n), func(t *testing.T) { shareCluster(t, n) })
 	}
 }
 

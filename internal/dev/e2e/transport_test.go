@@ -136,7 +136,6 @@ func inParallel(n int, do func(i int)) {
 // TestBusyServersLoseNothing plays Pods that come and go as fast as the server accepts them. The
 // server closes watches that do not keep up. Each Pod is patched once and deleted once.
 func TestBusyServersLoseNothing(t *testing.T) {
-	t.Parallel()
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: busy}}")
 	w := &recordingTransport{Transport: cluster.Share()}
@@ -164,7 +163,6 @@ func TestBusyServersLoseNothing(t *testing.T) {
 
 // TestListsComeInPages plays more objects than fit into a page, each once.
 func TestListsComeInPages(t *testing.T) {
-	t.Parallel()
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: pages}}")
 	const n = 1_050
@@ -285,7 +283,6 @@ func TestStrategicMergePatchesOfCustomResources(t *testing.T) {
 // TestImpersonation patches as a user who has the permission, and as a user without it. The refusal
 // is reported, and other objects continue.
 func TestImpersonation(t *testing.T) {
-	t.Parallel()
 	cluster := newCluster(t)
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: users}}")
 	create(t, cluster, `{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: marks, namespace: users},
@@ -345,7 +342,6 @@ spec:
 
 // TestLeanObjectsArePatchedAsWhole checks that fields that players do not see stay in the object.
 func TestLeanObjectsArePatchedAsWhole(t *testing.T) {
-	t.Parallel()
 	cluster := newCluster(t)
 	const applied = "kubectl.kubernetes.io/last-applied-configuration"
 	create(t, cluster, "{apiVersion: v1, kind: Namespace, metadata: {name: lean}}")
