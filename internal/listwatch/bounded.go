@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,9 +70,18 @@ func (b bounded) Watch(ctx context.Context, kind schema.GroupVersionKind, namesp
 }
 
 func (b bounded) Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
-	return b.object(ctx, obj.GroupVersionKind(), NameOf(obj), func(ctx context.Context) (*unstructured.Unstructured, error) {
-		return b.to.Create(ctx, obj, o)
-	})
+	created, err := Request(ctx, b.timeout, func(ctx context.Context) (*unstructured.Unstructured, error) { return b.to.Create(ctx, obj, o) })
+	if err != nil {
+		return nil, err
+	}
+	name := NameOf(obj)
+	if created != nil && name.Name == "" && strings.HasPrefix(created.GetName(), obj.GetGenerateName()) {
+		name.Name = created.GetName() // the server has made it
+	}
+	if err := Answers(created, obj.GroupVersionKind(), name, ""); err != nil {
+		return nil, err
+	}
+	return created, nil
 }
 
 func (b bounded) Patch(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {

@@ -141,6 +141,12 @@ func TestAnswersOfOtherObjectsAreErrors(t *testing.T) {
 	name := types.NamespacedName{Namespace: "default", Name: "a"}
 	require.NoError(t, listwatch.Answers(pod("a"), podKind, name, ""))
 	require.ErrorContains(t, listwatch.Answers(pod("a"), podKind, name, "u"), "another object")
+	generated := pod("")
+	generated.SetGenerateName("a-")
+	_, err := listwatch.Bounded(confused{answer: pod("a-1")}, time.Minute).Create(t.Context(), generated, metav1.CreateOptions{})
+	require.NoError(t, err, "the server makes the name")
+	_, err = listwatch.Bounded(confused{answer: pod("b-1")}, time.Minute).Create(t.Context(), generated, metav1.CreateOptions{})
+	require.Error(t, err)
 	untyped := pod("a")
 	delete(untyped.Object, "kind")
 	delete(untyped.Object, "apiVersion")
