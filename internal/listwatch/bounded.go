@@ -39,9 +39,8 @@ func Request[T any](ctx context.Context, timeout time.Duration, do func(context.
 	return Guard(func() (T, error) { return do(ctx) })
 }
 
-// object makes a request that answers with an object.
-func (b bounded) object(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, do func(context.Context) (*unstructured.Unstructured, error)) (*unstructured.Unstructured, error) {
-	obj, err := Request(ctx, b.timeout, do)
+// checked returns an answer if it is the requested object.
+func checked(obj *unstructured.Unstructured, err error, kind schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error) {
 	if err == nil {
 		err = Answers(obj, kind, name, "")
 	}
@@ -52,7 +51,8 @@ func (b bounded) object(ctx context.Context, kind schema.GroupVersionKind, name 
 }
 
 func (b bounded) Get(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error) {
-	return b.object(ctx, kind, name, func(ctx context.Context) (*unstructured.Unstructured, error) { return b.to.Get(ctx, kind, name) })
+	obj, err := Request(ctx, b.timeout, func(ctx context.Context) (*unstructured.Unstructured, error) { return b.to.Get(ctx, kind, name) })
+	return checked(obj, err, kind, name)
 }
 
 func (b bounded) List(ctx context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
@@ -71,23 +71,21 @@ func (b bounded) Watch(ctx context.Context, kind schema.GroupVersionKind, namesp
 
 func (b bounded) Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
 	created, err := Request(ctx, b.timeout, func(ctx context.Context) (*unstructured.Unstructured, error) { return b.to.Create(ctx, obj, o) })
-	if err != nil {
-		return nil, err
-	}
 	name := NameOf(obj)
 	if created != nil && name.Name == "" && strings.HasPrefix(created.GetName(), obj.GetGenerateName()) {
 		name.Name = created.GetName() // the server has made it
 	}
-	if err := Answers(created, obj.GroupVersionKind(), name, ""); err != nil {
-		return nil, err
-	}
-	return created, nil
+	return checked(created, err, obj.GroupVersionKind(), name)
 }
 
 func (b bounded) Patch(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
-	return b.object(ctx, kind, name, func(ctx context.Context) (*unstructured.Unstructured, error) {
+	patched, err := Request(ctx, b.timeout, func(ctx context.Context) (*unstructured.Unstructured, error) {
 		return b.to.Patch(ctx, kind, name, t, data, o, sub...)
 	})
+	if patched != nil && len(sub) > 0 && sub[0] != "status" {
+		kind = patched.GroupVersionKind() // the answer to a patch of scale is a Scale
+	}
+	return checked(patched, err, kind, name)
 }
 
 func (b bounded) Delete(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, o metav1.DeleteOptions) error {

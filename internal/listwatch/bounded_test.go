@@ -124,7 +124,7 @@ func (c confused) Patch(context.Context, schema.GroupVersionKind, types.Namespac
 	return c.answer, nil
 }
 
-// TestAnswersOfOtherObjectsAreErrors checks kind, namespace, name and uid.
+// TestAnswersOfOtherObjectsAreErrors checks kind, namespace, name and uid, where the request knows them.
 func TestAnswersOfOtherObjectsAreErrors(t *testing.T) {
 	secret, elsewhere := pod("a"), pod("a")
 	secret.SetKind("Secret")
@@ -146,6 +146,13 @@ func TestAnswersOfOtherObjectsAreErrors(t *testing.T) {
 	_, err := listwatch.Bounded(confused{answer: pod("a-1")}, time.Minute).Create(t.Context(), generated, metav1.CreateOptions{})
 	require.NoError(t, err, "the server makes the name")
 	_, err = listwatch.Bounded(confused{answer: pod("b-1")}, time.Minute).Create(t.Context(), generated, metav1.CreateOptions{})
+	require.Error(t, err)
+	scale := pod("a")
+	scale.SetGroupVersionKind(schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"})
+	scaled := listwatch.Bounded(confused{answer: scale}, time.Minute)
+	_, err = scaled.Patch(t.Context(), podKind, name, types.MergePatchType, nil, metav1.PatchOptions{}, "scale")
+	require.NoError(t, err, "the answer has the kind of the subresource")
+	_, err = scaled.Patch(t.Context(), podKind, name, types.MergePatchType, nil, metav1.PatchOptions{}, "status")
 	require.Error(t, err)
 	untyped := pod("a")
 	delete(untyped.Object, "kind")

@@ -35,10 +35,10 @@ func gadget(name string, version int, ready bool) *unstructured.Unstructured {
 var servers = flag.Uint64("servers", 300, "how many lying servers TestLyingServers waits on")
 
 // TestLyingServers waits for objects over servers and networks that fail for some minutes, at random:
-// lists are old, and watches stall, repeat themselves and tell of older versions after newer ones. No verdict comes
-// from an older version of an object than the verdict before. A wait whose objects become ready ends
-// once the server is sound again; any other ends at its deadline. No goroutine stays: synctest waits
-// for all.
+// lists are old, and watches stall, repeat themselves and tell of older versions after newer ones. No
+// verdict comes from an older version of an object than the verdict before. A wait whose objects become
+// ready ends once the server is sound again; any other ends at its deadline. No goroutine stays:
+// synctest waits for all.
 func TestLyingServers(t *testing.T) {
 	for seed := range *servers {
 		synctest.Test(t, func(t *testing.T) {

@@ -132,7 +132,8 @@ func (r *request) reassigned(before, next map[string]any) ([]any, error) {
 }
 
 // entriesAfter returns the managedFields after an update; nil for an object with a field of a wrong
-// type, or with a manager of a version that the definition no longer has. The error is that of unlocked, or that the object has too many members.
+// type, or with a manager of a version that the definition no longer has. The error is that of
+// unlocked, or that the object has too many members.
 func (r *request) entriesAfter(w managedfields.Writer, before, next map[string]any) (entries []any, err error) {
 	if r.kind.form.checkOwners(before) != nil {
 		return nil, nil
