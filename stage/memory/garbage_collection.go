@@ -131,17 +131,41 @@ func (s *store) orphanDependents(owner *record) {
 }
 
 // deleteDependents looks at the dependents that block the foreground deletion of an owner. Without
-// such dependents it removes the finalizer of the owner.
+// such dependents it removes the finalizer of the owner. It looks at each dependent once: later it only
+// asks whether there are still some.
 func (s *store) deleteDependents(owner *record) {
-	blocking := slices.DeleteFunc(s.dependentsOf(owner.object().GetUID()), func(r *record) bool { return !r.blocks(owner) })
+	uid := owner.object().GetUID()
+	if len(s.blocking[uid]) > 0 {
+		return
+	}
+	blocking := slices.DeleteFunc(s.dependentsOf(uid), func(r *record) bool { return !r.blocks(owner) })
 	if len(blocking) == 0 {
 		s.removeFinalizer(owner, metav1.FinalizerDeleteDependents)
 		return
 	}
+	if s.blocking == nil {
+		s.blocking = map[types.UID]map[*record]struct{}{}
+	}
+	s.blocking[uid] = map[*record]struct{}{}
 	for _, r := range blocking {
+		s.blocking[uid][r] = struct{}{}
 		if metadataOf(r.object().Object)["deletionTimestamp"] == nil {
 			s.examine(r)
 		}
+	}
+}
+
+// reblock takes in that an object has other owners: it may block the deletion of one no longer, or of
+// another one, whose dependents are then looked at again.
+func (s *store) reblock(r *record, before, now []any) {
+	for _, ref := range before {
+		uid := ownerUID(ref)
+		if delete(s.blocking[uid], r); len(s.blocking[uid]) == 0 {
+			delete(s.blocking, uid)
+		}
+	}
+	for _, ref := range now {
+		delete(s.blocking, ownerUID(ref))
 	}
 }
 

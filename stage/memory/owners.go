@@ -32,6 +32,7 @@ func (s *store) reindex(r *record, old *unstructured.Unstructured) {
 		}
 		s.dependents[uid][r] = struct{}{}
 	}
+	s.reblock(r, before, now)
 	s.examineUnblocked(r, before, now)
 	if slices.ContainsFunc(now, func(ref any) bool { return s.stateOfOwner(r, ref) == dangling }) {
 		s.examine(r)

@@ -1,12 +1,14 @@
 package reconcile
 
 import (
+	"iter"
+	"slices"
+	"sort"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/stagecraft-go/stagecraft/internal/object"
 )
 
 // A Cache has the objects that the controllers of a Loop watch. Its results are shared and must not
@@ -22,6 +24,9 @@ type Index struct {
 	Kind schema.GroupVersionKind
 	// Value returns the value of an object. It must depend only on the object.
 	Value func(*unstructured.Unstructured) string
+	// Order compares two objects with the same value, for [Cache.By] and [Cache.Ascend]. It must depend
+	// only on the objects. Equal objects are ordered by namespace and name, which is the default.
+	Order func(a, b *unstructured.Unstructured) int
 }
 
 // Get returns an object, or nil if it is not in the cache.
@@ -47,15 +52,50 @@ func (c *Cache) List(kind schema.GroupVersionKind, namespace string) []*unstruct
 }
 
 // Select returns the objects of a kind whose labels match, in a namespace, or in all namespaces if
-// namespace is "".
+// namespace is "". In one namespace, a selector that requires a label with one value costs as much
+// as the objects with that label, and not as all objects.
 func (c *Cache) Select(kind schema.GroupVersionKind, namespace string, by labels.Selector) (found []*unstructured.Unstructured) {
-	for _, obj := range c.List(kind, namespace) {
-		set, _ := object.Map(obj.Object, "metadata", "labels")
-		if by.Matches(labelSet(set)) {
+	for _, obj := range c.candidates(kind, namespace, by) {
+		if by.Matches(labelsOf(obj)) {
 			found = append(found, obj)
 		}
 	}
 	return found
+}
+
+func (c *Cache) candidates(kind schema.GroupVersionKind, namespace string, by labels.Selector) []*unstructured.Unstructured {
+	s := c.stores[kind]
+	requirements, selectable := by.Requirements()
+	if s == nil || !selectable {
+		return nil
+	}
+	if namespace != "" && slices.ContainsFunc(requirements, func(r labels.Requirement) bool { _, one := onlyValue(r); return one }) {
+		if s.byLabel == nil {
+			s.byLabel = newLabelIndex(s)
+		}
+		found, _ := s.byLabel.candidates(namespace, requirements)
+		return found
+	}
+	return c.List(kind, namespace)
+}
+
+// Selecting returns the objects of an index in a namespace whose selectors match the labels of an
+// object. It costs as much as the selectors that require one of these labels, and those that require
+// no label with one value.
+func (c *Cache) Selecting(i *SelectorIndex, obj *unstructured.Unstructured) []*unstructured.Unstructured {
+	s := c.stores[i.Kind]
+	if s == nil {
+		return nil
+	}
+	known := s.selectors[i]
+	if known == nil {
+		known = newSelectorIndex(s, i.Selector)
+		if s.selectors == nil {
+			s.selectors = map[*SelectorIndex]*selectorIndex{}
+		}
+		s.selectors[i] = known
+	}
+	return known.selecting(obj)
 }
 
 // Owned returns the objects of a kind whose controller has the uid. For the uid "" it returns the
@@ -76,11 +116,23 @@ func (c *Cache) By(i *Index, value string) []*unstructured.Unstructured {
 	return nil
 }
 
-// labelSet reads labels without a copy. It is a [labels.Labels].
-type labelSet map[string]any
-
-func (l labelSet) Has(key string) bool { _, ok := l[key]; return ok }
-
-func (l labelSet) Get(key string) string { v, _ := l.Lookup(key); return v }
-
-func (l labelSet) Lookup(key string) (string, bool) { v, ok := l[key].(string); return v, ok }
+// Ascend returns the objects that an index finds by a value, in its order, from the first for which a
+// function is true. The function must be true for all objects after that; nil means all. Nothing may
+// be written while the sequence is read. Unlike [Cache.By], it costs as much as what is read.
+func (c *Cache) Ascend(i *Index, value string, from func(*unstructured.Unstructured) bool) iter.Seq[*unstructured.Unstructured] {
+	return func(yield func(*unstructured.Unstructured) bool) {
+		s := c.stores[i.Kind]
+		if s == nil || s.indexes[i] == nil || s.indexes[i].sets[value] == nil {
+			return
+		}
+		order := s.indexes[i].sets[value].sorted()
+		if from != nil {
+			order = order[sort.Search(len(order), func(at int) bool { return from(order[at].obj) }):]
+		}
+		for _, e := range order {
+			if !yield(e.obj) {
+				return
+			}
+		}
+	}
+}

@@ -165,7 +165,7 @@ func (l *Loop) add(c *Controller) {
 		if s.indexes == nil {
 			s.indexes = map[*Index]*objectIndex{}
 		}
-		s.indexes[i] = &objectIndex{value: i.Value}
+		s.indexes[i] = &objectIndex{value: i.Value, order: i.Order}
 	}
 }
 

@@ -26,13 +26,14 @@ import (
 // The controller keeps state. Create a separate controller for each loop.
 func HorizontalPodAutoscalers(o Options) reconcile.Controller {
 	o = o.withDefaults()
-	known := histories{}
-	watches := []reconcile.Watch{{Kind: kinds.Pod, Map: known.idleIn}}
+	known := histories{of: map[types.NamespacedName]*history{}, blind: map[string]map[types.NamespacedName]bool{}}
+	watches := []reconcile.Watch{{Kind: kinds.Pod, Map: known.idleOfPod}}
 	for _, t := range o.Targets {
-		watches = append(watches, reconcile.Watch{Kind: t.Kind, Map: known.idleIn})
+		watches = append(watches, reconcile.Watch{Kind: t.Kind, Map: known.idleOfTarget})
 	}
 	return reconcile.Controller{
 		Name: "horizontalpodautoscaler", Component: "horizontal-pod-autoscaler", For: kinds.HorizontalPodAutoscaler, When: known.onChange, Watches: watches,
+		Indexes: []*reconcile.Index{byTarget},
 		Reconcile: func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 			return known.reconcile(control.NewCall(ctx, r), o)
 		},
@@ -42,7 +43,6 @@ func HorizontalPodAutoscalers(o Options) reconcile.Controller {
 // A history is what the controller remembers of an autoscaler. The cluster does not store it.
 type history struct {
 	next            time.Time // time of the next look
-	selector        labels.Selector
 	recommendations []change
 	wanted          int64    // the recommendation of the last look
 	recommended     bool     // it recommended something
@@ -50,27 +50,31 @@ type history struct {
 	idle            bool     // it is not looked at before something changes
 }
 
-// histories are the histories of all autoscalers, by name.
-type histories map[types.NamespacedName]*history
+// histories are the histories of all autoscalers.
+type histories struct {
+	of        map[types.NamespacedName]*history
+	selectors reconcile.SelectorSet[types.NamespacedName]
+	blind     map[string]map[types.NamespacedName]bool // by namespace: those that did not find their Pods, whatever is in their way
+}
 
 // onChange forgets which Pods an autoscaler selects that is gone. The rest is forgotten when it
 // would be looked at next, as in kube-controller-manager.
-func (h histories) onChange(ch reconcile.Change) bool {
-	if known := h[control.NameOf(ch.Object())]; known != nil && ch.New == nil {
-		known.selector = nil
+func (h *histories) onChange(ch reconcile.Change) bool {
+	if ch.New == nil {
+		h.selectors.Remove(control.NameOf(ch.Old))
 	}
 	return true
 }
 
 // reconcile looks at an autoscaler if it is time.
-func (h histories) reconcile(c control.Call, o Options) (reconcile.Result, error) {
-	hpa, known := c.Cache.Get(kinds.HorizontalPodAutoscaler, c.Name), h[c.Name]
+func (h *histories) reconcile(c control.Call, o Options) (reconcile.Result, error) {
+	hpa, known := c.Cache.Get(kinds.HorizontalPodAutoscaler, c.Name), h.of[c.Name]
 	switch {
 	case known == nil && hpa == nil:
 		return reconcile.Result{}, nil
 	case known == nil:
 		known = &history{next: c.Now.Add(o.Period)}
-		h[c.Name] = known
+		h.of[c.Name] = known
 	case known.idle:
 		known.wake(c.Now, o.Period)
 	}
@@ -78,7 +82,8 @@ func (h histories) reconcile(c control.Call, o Options) (reconcile.Result, error
 	case c.Now.Before(known.next):
 		return reconcile.Result{After: known.next.Sub(c.Now)}, nil
 	case hpa == nil:
-		delete(h, c.Name)
+		delete(h.of, c.Name)
+		h.setBlind(c.Name, false)
 		return reconcile.Result{}, nil
 	}
 	known.next = c.Now.Add(o.Period)
@@ -86,6 +91,7 @@ func (h histories) reconcile(c control.Call, o Options) (reconcile.Result, error
 	a.history, a.histories = known, h
 	known.recommended = false
 	err := a.act()
+	h.setBlind(c.Name, !a.found)
 	if err == nil && a.isIdle() {
 		known.idle = true
 		return reconcile.Result{}, nil
@@ -102,8 +108,9 @@ type autoscaler struct {
 	min, max   int64
 	behavior   behavior
 	history    *history
-	histories  histories
+	histories  *histories
 	scale      scale
+	found      bool       // its Pods, which have no other autoscaler
 	pods       []pods.Pod // that the scale selects
 	container  string     // of the metric that is being looked at, "" for all
 	conditions conditions.List
@@ -248,28 +255,26 @@ func (a *autoscaler) findPods() error {
 		message := fmt.Sprintf("couldn't convert selector into a corresponding internal selector object: %v", err)
 		return fail("InvalidSelector", "InvalidSelector", message, message)
 	}
-	a.history.selector = selector
+	a.histories.selectors.Put(a.Name, a.Name.Namespace, selector)
 	a.pods = pods.OfAll(a.Cache.Select(kinds.Pod, a.Name.Namespace, selector))
-	if names := a.histories.selecting(a.Name.Namespace, a.pods); len(names) > 1 {
+	if names := a.histories.selecting(a.pods); len(names) > 1 {
 		message := fmt.Sprintf("pods by selector %v are controlled by multiple HPAs: %v", a.scale.selector, names)
 		return fail("AmbiguousSelector", "AmbiguousSelector", message, message)
 	}
+	a.found = true
 	return nil
 }
 
 // selecting returns the autoscalers that select one of the Pods, by name.
-func (h histories) selecting(namespace string, of []pods.Pod) (names []types.NamespacedName) {
-	for name, known := range h {
-		if name.Namespace != namespace || known.selector == nil {
-			continue
-		}
-		for _, p := range of {
-			if known.selector.Matches(labels.Set(p.GetLabels())) {
-				names = append(names, name)
-				break
-			}
-		}
+func (h *histories) selecting(of []pods.Pod) (names []types.NamespacedName) {
+	for _, p := range of {
+		names = append(names, h.selectors.Matching(p.Unstructured)...)
 	}
+	return sorted(names)
+}
+
+// sorted returns names of one namespace once each, in order.
+func sorted(names []types.NamespacedName) []types.NamespacedName {
 	slices.SortFunc(names, func(a, b types.NamespacedName) int { return cmp.Compare(a.Name, b.Name) })
-	return names
+	return slices.Compact(names)
 }

@@ -1,13 +1,17 @@
 package autoscaling
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -47,13 +51,54 @@ func (h *history) wake(now time.Time, period time.Duration) {
 	h.next = last.Add(period)
 }
 
-// idleIn maps a change of a Pod, or of a scaled object, to the idle autoscalers of its namespace.
-func (h histories) idleIn(_ *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
-	for name, known := range h {
-		if known.idle && name.Namespace == ch.Object().GetNamespace() {
-			names = append(names, name)
+// byTarget finds autoscalers by what they scale.
+var byTarget = &reconcile.Index{Kind: kinds.HorizontalPodAutoscaler, Value: func(hpa *unstructured.Unstructured) string {
+	ref := fields.Map(hpa.Object, "spec", "scaleTargetRef")
+	gv, _ := schema.ParseGroupVersion(fields.String(ref, "apiVersion"))
+	return targetKey(gv.Group, fields.String(ref, "kind"), types.NamespacedName{Namespace: hpa.GetNamespace(), Name: fields.String(ref, "name")})
+}}
+
+func targetKey(group, kind string, name types.NamespacedName) string {
+	return group + " " + kind + " " + name.String()
+}
+
+// setBlind notes whether an autoscaler did not find its Pods.
+func (h *histories) setBlind(name types.NamespacedName, is bool) {
+	in := h.blind[name.Namespace]
+	switch {
+	case is && in == nil:
+		h.blind[name.Namespace] = map[types.NamespacedName]bool{name: true}
+	case is:
+		in[name] = true
+	default:
+		if delete(in, name); len(in) == 0 {
+			delete(h.blind, name.Namespace)
 		}
 	}
-	slices.SortFunc(names, func(a, b types.NamespacedName) int { return cmp.Compare(a.Name, b.Name) })
-	return names
+}
+
+// idleOfPod maps a change of a Pod to the idle autoscalers that select it, and to those that did not
+// find their Pods.
+func (h *histories) idleOfPod(_ *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
+	for _, pod := range []*unstructured.Unstructured{ch.Old, ch.New} {
+		if pod != nil {
+			names = append(names, h.selectors.Matching(pod)...)
+		}
+	}
+	return h.idle(ch, names)
+}
+
+// idleOfTarget maps a change of an object that can be scaled to the idle autoscalers that scale it, and
+// to those that did not find their Pods.
+func (h *histories) idleOfTarget(c *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
+	kind := ch.Object().GroupVersionKind()
+	return h.idle(ch, control.NamesOf(c.By(byTarget, targetKey(kind.Group, kind.Kind, control.NameOf(ch.Object())))))
+}
+
+func (h *histories) idle(ch reconcile.Change, names []types.NamespacedName) []types.NamespacedName {
+	names = slices.AppendSeq(names, maps.Keys(h.blind[ch.Object().GetNamespace()]))
+	return sorted(slices.DeleteFunc(names, func(name types.NamespacedName) bool {
+		known := h.of[name]
+		return known == nil || !known.idle
+	}))
 }

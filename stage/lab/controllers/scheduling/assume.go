@@ -1,9 +1,7 @@
 package scheduling
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -13,7 +11,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
-	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/storageclass"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/storage"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -31,6 +29,14 @@ const (
 	bindInterval = time.Second
 	bindTimeout  = 10 * time.Minute
 )
+
+// due is when the binding continues or fails without a change.
+func (a *assumedPod) due() time.Time {
+	if a.look.IsZero() {
+		return a.since.Add(bindTimeout)
+	}
+	return a.look
+}
 
 // lookAt takes in whether the claims are bound or cannot be, which is seen at the end of a second.
 func (a *assumedPod) lookAt(c control.Call) {
@@ -56,7 +62,7 @@ func (a *assumedPod) whyNotBound(cache *reconcile.Cache) string {
 	for _, p := range a.placed {
 		claim := cache.Get(kinds.PersistentVolumeClaim, control.NameOf(p.claim))
 		switch {
-		case claim == nil || p.volume != nil || fields.Annotation(claim, storageclass.SelectedNode) == a.node.Name:
+		case claim == nil || p.volume != nil || fields.Annotation(claim, storage.SelectedNode) == a.node.Name:
 		case len(claim.GetAnnotations()) == 0:
 			return fmt.Sprintf("selectedNode annotation reset for PVC %q", claim.GetName())
 		default:
@@ -82,7 +88,7 @@ func (s *scheduler) bind(c control.Call, cy *Cycle, queued *QueuedPodInfo, n *No
 	}
 	s.queue.remove(queued.Name())
 	n.AddPod(queued.PodInfo)
-	s.binding[queued.Name()] = &assumedPod{QueuedPodInfo: queued, node: n, placed: placed, since: c.Now}
+	s.binding.add(&assumedPod{QueuedPodInfo: queued, node: n, placed: placed, since: c.Now})
 	_, err := patchStatus(c, queued.Pod, map[string]any{"nominatedNodeName": n.Name})
 	return control.IgnoreNotFound(err)
 }
@@ -101,34 +107,37 @@ func selectVolume(c control.Call, p placedClaim, node string) error {
 		_, err := c.MergePatch(p.volume, map[string]any{"spec": map[string]any{"claimRef": ref}})
 		return err
 	}
-	if fields.Annotation(p.claim, storageclass.SelectedNode) == node {
+	if fields.Annotation(p.claim, storage.SelectedNode) == node {
 		return nil
 	}
-	annotations := map[string]any{storageclass.SelectedNode: node}
+	annotations := map[string]any{storage.SelectedNode: node}
 	_, err := c.MergePatch(p.claim, map[string]any{"metadata": map[string]any{"annotations": annotations}})
 	return err
 }
 
 // forget takes a Pod off the Node on which it was assumed.
 func (s *scheduler) forget(name types.NamespacedName) {
-	if assumed := s.binding[name]; assumed != nil {
+	if assumed := s.binding.pods[name]; assumed != nil {
 		assumed.node.RemovePod(assumed.PodInfo)
-		delete(s.binding, name)
+		s.binding.remove(assumed)
 	}
 }
 
-// finishBindings binds the Pods whose claims are bound now.
+// finishBindings binds the Pods whose claims are bound now. It looks at those to which something has
+// happened, and at those whose time has come.
 func (s *scheduler) finishBindings(c control.Call) error {
-	names := slices.SortedFunc(maps.Keys(s.binding), func(a, b types.NamespacedName) int {
-		return cmp.Compare(s.binding[a].seq, s.binding[b].seq)
-	})
-	for _, name := range names {
-		assumed, pod := s.binding[name], c.Cache.Get(kinds.Pod, name)
+	all := s.binding.toLookAt(c.Now)
+	for i, assumed := range all {
+		pod := c.Cache.Get(kinds.Pod, assumed.Name())
 		if pod == nil || !s.isResponsibleFor(pod) {
-			s.forget(name)
+			s.forget(assumed.Name())
 			continue
 		}
+		s.binding.look(c, assumed)
 		if err := s.finishBinding(c, assumed, pod); err != nil {
+			for _, left := range all[i:] {
+				s.binding.changed(left.Name())
+			}
 			return err
 		}
 	}
@@ -136,7 +145,6 @@ func (s *scheduler) finishBindings(c control.Call) error {
 }
 
 func (s *scheduler) finishBinding(c control.Call, assumed *assumedPod, pod *unstructured.Unstructured) error {
-	assumed.lookAt(c)
 	switch {
 	case !assumed.look.IsZero() && !assumed.look.After(c.Now):
 		if why := assumed.whyNotBound(c.Cache); why != "" {
@@ -161,16 +169,9 @@ func (s *scheduler) failBinding(c control.Call, assumed *assumedPod, pod *unstru
 }
 
 // nextBinding returns when a binding will continue or fail without a change; zero means never.
-func (s *scheduler) nextBinding(c control.Call) (next time.Time) {
-	for _, assumed := range s.binding {
-		assumed.lookAt(c)
-		at := assumed.look
-		if at.IsZero() {
-			at = assumed.since.Add(bindTimeout)
-		}
-		if next.IsZero() || at.Before(next) {
-			next = at
-		}
+func (s *scheduler) nextBinding(c control.Call) time.Time {
+	for name := range s.binding.touched {
+		s.binding.look(c, s.binding.pods[name])
 	}
-	return next
+	return s.binding.next()
 }

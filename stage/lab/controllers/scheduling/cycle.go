@@ -109,7 +109,7 @@ func (c *Cycle) preFilter() ([]*NodeInfo, Status) {
 			}
 			continue
 		case s.NodeNames != nil:
-			nodes = slices.DeleteFunc(slices.Clone(nodes), func(n *NodeInfo) bool { return !slices.Contains(s.NodeNames, n.Name) })
+			nodes = c.named(nodes, s.NodeNames)
 			c.restricted = append(c.restricted, p.Name())
 		}
 		if extensions, ok := p.(PreFilterExtensions); ok {
@@ -119,6 +119,17 @@ func (c *Cycle) preFilter() ([]*NodeInfo, Status) {
 	c.filters = slices.DeleteFunc(slices.Clone(c.framework.filters), func(p FilterPlugin) bool { return skip[p.Name()] })
 	c.rejecters = slices.Clone(c.restricted)
 	return nodes, rejected
+}
+
+// named returns the Nodes that have one of the names, in their order. A Pod of a DaemonSet names one.
+func (c *Cycle) named(nodes []*NodeInfo, names []string) []*NodeInfo {
+	if len(nodes) == len(c.Nodes) && len(names) == 1 {
+		if n := c.Node(names[0]); n != nil {
+			return []*NodeInfo{n}
+		}
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(nodes), func(n *NodeInfo) bool { return !slices.Contains(names, n.Name) })
 }
 
 // Filter asks the filters about a Node: with the Pods that are nominated to it and whose priority is

@@ -12,8 +12,14 @@ import (
 // podCounts are the Pods of a Node that are not being deleted, counted by their labels. Pods of one
 // workload have the same labels, so a selector is matched once for all of them.
 type podCounts struct {
-	groups  map[string]*podGroup     // see groupOf
-	byLabel map[podLabel][]*podGroup // and all of a namespace, without key and value
+	groups  map[string]*podGroup    // see groupOf
+	byLabel map[podLabel]*podGroups // and all of a namespace, without key and value
+}
+
+// podGroups are groups, and how many Pods they have together.
+type podGroups struct {
+	list  []*podGroup
+	count int64
 }
 
 // A podGroup are Pods of a namespace with the same labels.
@@ -26,7 +32,7 @@ type podGroup struct {
 type podLabel struct{ namespace, key, value string }
 
 func countPods(pods []*PodInfo) *podCounts {
-	c := &podCounts{groups: map[string]*podGroup{}, byLabel: map[podLabel][]*podGroup{}}
+	c := &podCounts{groups: map[string]*podGroup{}, byLabel: map[podLabel]*podGroups{}}
 	for _, p := range pods {
 		c.change(p, 1)
 	}
@@ -43,15 +49,32 @@ func (c *podCounts) change(p *PodInfo, times int64) {
 		g = &podGroup{namespace: p.namespace, labels: p.labels}
 		c.groups[p.group] = g
 		for label := range g.all() {
-			c.byLabel[label] = append(c.byLabel[label], g)
+			c.with(label).list = append(c.with(label).list, g)
 		}
 	}
-	if g.count += times; g.count == 0 {
+	g.count += times
+	for label := range g.all() {
+		with := c.with(label)
+		with.count += times
+		if g.count > 0 {
+			continue
+		}
+		if with.list = without(with.list, g); len(with.list) == 0 {
+			delete(c.byLabel, label)
+		}
+	}
+	if g.count == 0 {
 		delete(c.groups, p.group)
-		for label := range g.all() {
-			c.byLabel[label] = without(c.byLabel[label], g)
-		}
 	}
+}
+
+func (c *podCounts) with(label podLabel) *podGroups {
+	found := c.byLabel[label]
+	if found == nil {
+		found = &podGroups{}
+		c.byLabel[label] = found
+	}
+	return found
 }
 
 // all are the labels under which the group is found.
@@ -69,15 +92,24 @@ func (g *podGroup) all() iter.Seq[podLabel] {
 // selected is how many Pods of a namespace a selector matches.
 func (c *podCounts) selected(s *selector, namespace string) (count int64) {
 	few := c.byLabel[podLabel{namespace: namespace}]
+	if few == nil || s.nothing {
+		return 0
+	}
 	for _, r := range s.requirements {
 		if r.operator != "In" || len(r.values) != 1 {
 			continue
 		}
-		if with := c.byLabel[podLabel{namespace, r.key, r.values[0]}]; len(with) < len(few) {
+		with := c.byLabel[podLabel{namespace, r.key, r.values[0]}]
+		switch {
+		case with == nil:
+			return 0
+		case len(s.requirements) == 1:
+			return with.count // whatever other labels the Pods have
+		case len(with.list) < len(few.list):
 			few = with
 		}
 	}
-	for _, g := range few {
+	for _, g := range few.list {
 		if s.matches(g.labels) {
 			count += g.count
 		}

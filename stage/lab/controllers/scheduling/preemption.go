@@ -125,18 +125,23 @@ func findCandidates(c *Cycle) (found []candidate, statuses map[string]Status) {
 	return found, statuses
 }
 
+var noVictims = unresolvable("No preemption victims found for incoming pod")
+
 // selectVictims takes all Pods of lower priority off a Node, and puts back the Pods that still fit:
 // first the Pods that budgets protect, the most important first.
 func selectVictims(c *Cycle, real *NodeInfo) (candidate, Status) {
-	n, lower := real.Clone(), []*PodInfo(nil)
+	var lower []*PodInfo
 	for _, p := range real.Pods {
 		if p.Priority < c.Pod.Priority {
 			lower = append(lower, p)
-			c.removePod(p, n)
 		}
 	}
 	if len(lower) == 0 {
-		return candidate{}, unresolvable("No preemption victims found for incoming pod")
+		return candidate{}, noVictims // most Nodes, so that they are not copied
+	}
+	n := real.Clone()
+	for _, p := range lower {
+		c.removePod(p, n)
 	}
 	found := candidate{node: real}
 	s := c.Filter(n)

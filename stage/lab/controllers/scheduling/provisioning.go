@@ -8,7 +8,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
-	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/storageclass"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/storage"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/resources"
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
@@ -16,7 +16,7 @@ import (
 
 // whyNotProvisioned returns why no volume can be provisioned for a claim on a Node, or "".
 func whyNotProvisioned(cache *reconcile.Cache, claim *unstructured.Unstructured, n *NodeInfo) string {
-	class := storageclass.Of(cache, claim)
+	class := storage.ClassOf(cache, claim)
 	switch {
 	case !canProvision(class, n):
 		return noVolume
@@ -51,7 +51,7 @@ func capacitySuffices(cache *reconcile.Cache, class, claim *unstructured.Unstruc
 	if !tellsCapacity(driver) || fields.Value(claim.Object, "spec", "resources", "requests", "storage") == nil {
 		return true
 	}
-	wanted := storageWanted(claim)
+	wanted := storage.Wanted(claim)
 	return slices.ContainsFunc(cache.List(kinds.CSIStorageCapacity, ""), func(c *unstructured.Unstructured) bool {
 		limit, known := largestVolume(c)
 		return known && limit >= wanted && fields.String(c.Object, "storageClassName") == class.GetName() &&

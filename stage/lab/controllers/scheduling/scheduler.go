@@ -14,6 +14,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/pods"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/storage"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -70,7 +71,8 @@ func Scheduler(o Options) reconcile.Controller {
 	}
 	return reconcile.Controller{
 		Name: controllerName, Component: s.name, For: kinds.Pod,
-		When: func(reconcile.Change) bool { return false },
+		When:    func(reconcile.Change) bool { return false },
+		Indexes: []*reconcile.Index{storage.Volumes},
 		Watches: []reconcile.Watch{
 			{Kind: kinds.Node, Map: s.onNode}, {Kind: kinds.Pod, Map: s.onPod},
 			other(kinds.PersistentVolumeClaim), other(kinds.PersistentVolume), other(kinds.StorageClass),
@@ -101,7 +103,7 @@ type scheduler struct {
 	queue   queue
 	changes []reconcile.Change // that the queue has not seen
 	own     []reconcile.Change // by this scheduler, which it has not seen either
-	binding map[types.NamespacedName]*assumedPod
+	binding bindings
 }
 
 // A usedPod is a Pod and the Node that it uses.
@@ -118,7 +120,7 @@ func newScheduler(o Options) *scheduler {
 	return &scheduler{
 		framework: newFramework(profile), name: cmp.Or(o.SchedulerName, defaultSchedulerName), trace: o.Trace,
 		pods: map[types.NamespacedName]usedPod{}, mine: map[types.NamespacedName]*unstructured.Unstructured{},
-		queue: newQueue(profile), binding: map[types.NamespacedName]*assumedPod{}, zones: zones{nodes: map[string]int{}},
+		queue: newQueue(profile), binding: newBindings(), zones: zones{nodes: map[string]int{}},
 	}
 }
 
@@ -128,7 +130,10 @@ func (s *scheduler) changed(ch reconcile.Change) []types.NamespacedName {
 }
 
 func (s *scheduler) onOther(_ *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
-	if len(s.queue.pods) == 0 && len(s.binding) == 0 {
+	if ch.Object().GetKind() == kinds.PersistentVolumeClaim.Kind {
+		s.binding.claimChanged(control.NameOf(ch.Object()))
+	}
+	if len(s.queue.pods) == 0 && len(s.binding.pods) == 0 {
 		return nil
 	}
 	return s.changed(ch)
@@ -172,6 +177,7 @@ func (s *scheduler) node(name string) *NodeInfo {
 // onPod counts the requests of Pods on their Nodes, and queues Pods without a Node.
 func (s *scheduler) onPod(c *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
 	name := control.NameOf(ch.Object())
+	s.binding.changed(name)
 	s.account(c, name, ch)
 	waits := ch.New != nil && s.isResponsibleFor(ch.New)
 	if waits {
@@ -310,7 +316,7 @@ func (s *scheduler) pop(c control.Call) *QueuedPodInfo {
 func (s *scheduler) takeInPod(c control.Call, ch reconcile.Change) {
 	name := control.NameOf(ch.New)
 	pod := s.mine[name]
-	if pod == nil || s.binding[name] != nil {
+	if pod == nil || s.binding.pods[name] != nil {
 		return
 	}
 	queued := s.queue.pods[name]

@@ -10,8 +10,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
-	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/storageclass"
-	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/resources"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/storage"
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
@@ -59,7 +58,7 @@ func (p volumeBinding) PreFilter(c *Cycle) Status {
 		switch {
 		case isBound(obj):
 			v.bound = append(v.bound, obj)
-		case !storageclass.WaitsForConsumer(storageclass.Of(c.Cache, obj)) || fields.String(obj.Object, "spec", "volumeName") != "":
+		case !storage.WaitsForConsumer(storage.ClassOf(c.Cache, obj)) || fields.String(obj.Object, "spec", "volumeName") != "":
 			immediate = true
 		default:
 			v.unbound = append(v.unbound, obj)
@@ -149,7 +148,7 @@ const noVolume = "node(s) didn't find available persistent volumes to bind"
 func placeClaims(cache *reconcile.Cache, claims []*unstructured.Unstructured, n *NodeInfo) (placed []placedClaim, reason string) {
 	var provision, match []*unstructured.Unstructured
 	for _, claim := range claims {
-		switch fields.Annotation(claim, storageclass.SelectedNode) {
+		switch fields.Annotation(claim, storage.SelectedNode) {
 		case "":
 			match = append(match, claim)
 		case n.Name:
@@ -158,7 +157,7 @@ func placeClaims(cache *reconcile.Cache, claims []*unstructured.Unstructured, n 
 			return nil, noVolume
 		}
 	}
-	slices.SortStableFunc(match, func(a, b *unstructured.Unstructured) int { return cmp.Compare(storageWanted(a), storageWanted(b)) })
+	slices.SortStableFunc(match, func(a, b *unstructured.Unstructured) int { return cmp.Compare(storage.Wanted(a), storage.Wanted(b)) })
 	taken := map[string]bool{}
 	for _, claim := range match {
 		volume := smallestVolume(cache, claim, n, taken)
@@ -178,47 +177,25 @@ func placeClaims(cache *reconcile.Cache, claims []*unstructured.Unstructured, n 
 	return placed, ""
 }
 
-func storageWanted(claim *unstructured.Unstructured) int64 {
-	return resources.Parse(fields.Map(claim.Object, "spec", "resources", "requests"))["storage"]
-}
-
 // smallestVolume returns the volume that is reserved for a claim. Without one, it returns the
 // smallest available volume that fits and that a Node reaches. If a volume is reserved, it takes no
 // other.
-func smallestVolume(cache *reconcile.Cache, claim *unstructured.Unstructured, n *NodeInfo, taken map[string]bool) (best *unstructured.Unstructured) {
-	var least int64
-	for _, v := range cache.List(kinds.PersistentVolume, "") {
-		free := fields.Map(v.Object, "spec", "claimRef") == nil
-		size := resources.Parse(fields.Map(v.Object, "spec", "capacity"))["storage"]
+func smallestVolume(cache *reconcile.Cache, claim *unstructured.Unstructured, n *NodeInfo, taken map[string]bool) *unstructured.Unstructured {
+	for _, v := range storage.Reserved(cache, claim) {
 		switch {
-		case taken[v.GetName()] || fields.IsTerminating(v) || !free && !reservedFor(v, claim):
-		case size < storageWanted(claim) || volumeMode(v) != volumeMode(claim) || classOf(v) != classOf(claim):
-		case !free && !volumeReaches(v, n):
+		case taken[v.GetName()]:
+		case !volumeReaches(v, n):
 			return nil
-		case !free:
+		default:
 			return v
-		case fields.String(v.Object, "status", "phase") != "Available" || !fitsClaim(v, claim) || !volumeReaches(v, n):
-		case best == nil || size < least:
-			best, least = v, size
 		}
 	}
-	return best
-}
-
-// reservedFor reports whether a volume is bound to a claim, or reserved for it.
-func reservedFor(volume, claim *unstructured.Unstructured) bool {
-	ref := fields.Map(volume.Object, "spec", "claimRef")
-	uid := fields.String(ref, "uid")
-	return fields.String(ref, "name") == claim.GetName() && fields.String(ref, "namespace") == claim.GetNamespace() &&
-		(uid == "" || uid == string(claim.GetUID()))
-}
-
-func volumeMode(obj *unstructured.Unstructured) string {
-	return cmp.Or(fields.String(obj.Object, "spec", "volumeMode"), "Filesystem")
-}
-
-func classOf(obj *unstructured.Unstructured) string {
-	return fields.String(obj.Object, "spec", "storageClassName")
+	for v := range storage.Free(cache, claim) {
+		if !taken[v.GetName()] && fields.String(v.Object, "status", "phase") == "Available" && fitsClaim(v, claim) && volumeReaches(v, n) {
+			return v
+		}
+	}
+	return nil
 }
 
 // fitsClaim reports whether a volume has the access modes and the labels that a claim wants.

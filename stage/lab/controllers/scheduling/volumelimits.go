@@ -6,7 +6,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
-	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/storageclass"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/storage"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
@@ -75,7 +75,7 @@ func addVolumes(volumes map[csiVolume]bool, cache *reconcile.Cache, p *PodInfo) 
 		if addVolume(volumes, cache, fields.String(obj.Object, "spec", "volumeName")) {
 			continue
 		}
-		if class := storageclass.Of(cache, obj); class != nil {
+		if class := storage.ClassOf(cache, obj); class != nil {
 			volumes[csiVolume{fields.String(class.Object, "provisioner"), "claim " + p.namespace + "/" + claim.name}] = true
 		}
 	}

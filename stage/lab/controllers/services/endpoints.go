@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/control"
@@ -25,13 +26,9 @@ import (
 // The controller keeps state. Create a separate controller for each loop.
 func EndpointSlices() reconcile.Controller {
 	tracker := triggerTimeTracker{}
-	selecting := func(c *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
-		for _, s := range c.List(kinds.Service, ch.Object().GetNamespace()) {
-			if selectsPod(s, ch.Old) || selectsPod(s, ch.New) {
-				names = append(names, control.NameOf(s))
-			}
-		}
-		return names
+	bySelector := &reconcile.SelectorIndex{Kind: kinds.Service, Selector: serviceSelector}
+	selecting := func(c *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
+		return control.Selecting(c, bySelector, ch)
 	}
 	return reconcile.Controller{
 		Name: "endpointslice", For: kinds.Service,
@@ -67,12 +64,9 @@ const (
 	largestSlice     = 100
 )
 
-func serviceSelector(service *unstructured.Unstructured) selectors.Selector {
-	return selectors.Selector{MatchLabels: fields.Map(service.Object, "spec", "selector")}
-}
-
-func selectsPod(service, p *unstructured.Unstructured) bool {
-	return p != nil && serviceSelector(service).Matches(p)
+// serviceSelector returns the selector of a Service, nil if it selects nothing.
+func serviceSelector(service *unstructured.Unstructured) labels.Selector {
+	return selectors.Selector{MatchLabels: fields.Map(service.Object, "spec", "selector")}.Labels()
 }
 
 // A portGroup is the Pods of a Service that have the same ports: a named port can be a different
@@ -83,10 +77,11 @@ type portGroup struct {
 }
 
 func reconcileEndpoints(c control.Call, service *unstructured.Unstructured, tracker triggerTimeTracker) error {
-	if len(fields.Map(service.Object, "spec", "selector")) == 0 || fields.IsTerminating(service) {
+	selector := serviceSelector(service)
+	if selector == nil || fields.IsTerminating(service) {
 		return nil // the endpoints of a Service without a selector are kept by somebody else
 	}
-	selected := lists.Filter(pods.OfAll(c.Cache.List(kinds.Pod, service.GetNamespace())), func(p pods.Pod) bool { return selectsPod(service, p.Unstructured) })
+	selected := pods.OfAll(c.Cache.Select(kinds.Pod, service.GetNamespace(), selector))
 	groups := portGroups(service, selected)
 	w := sliceWriter{Call: c, service: service, triggerTime: tracker.next(service, selected)}
 	if err := w.sync(groups); err != nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/selectors"
-	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/storageclass"
-	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/resources"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/storage"
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
@@ -28,7 +27,7 @@ import (
 // Do not run it together with the Stages of presets.Volumes, which also bind claims.
 func PersistentVolumeClaims() reconcile.Controller {
 	return reconcile.Controller{
-		Name: "persistentvolumeclaim", For: kinds.PersistentVolumeClaim,
+		Name: "persistentvolumeclaim", For: kinds.PersistentVolumeClaim, Indexes: []*reconcile.Index{storage.Volumes},
 		Watches: []reconcile.Watch{
 			{Kind: kinds.PersistentVolume, Map: func(c *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
 				if ref := fields.Map(ch.Object().Object, "spec", "claimRef"); ref != nil {
@@ -82,7 +81,7 @@ func reconcileClaim(c control.Call, claim *unstructured.Unstructured) (reconcile
 	if fields.IsTerminating(claim) {
 		return reconcile.Result{}, nil
 	}
-	class := storageclass.Of(c.Cache, claim)
+	class := storage.ClassOf(c.Cache, claim)
 	if class != nil && fields.Value(claim.Object, "spec") != nil && fields.Value(claim.Object, "spec", "storageClassName") == nil {
 		_, err := c.MergePatch(claim, map[string]any{"spec": map[string]any{"storageClassName": class.GetName()}})
 		return reconcile.Result{}, err // the change of the claim brings it back
@@ -102,16 +101,16 @@ func volumeFor(c control.Call, claim, class *unstructured.Unstructured) (*unstru
 		if volume == nil && fields.String(claim.Object, "status", "phase") == "Bound" {
 			return nil, c.WriteStatus(claim, control.Status{"phase": "Lost"})
 		}
-		if volume != nil && !refersTo(volume, claim) && fields.Map(volume.Object, "spec", "claimRef") != nil {
+		if volume != nil && !storage.RefersTo(volume, claim) && fields.Map(volume.Object, "spec", "claimRef") != nil {
 			return nil, nil // bound to another claim
 		}
 		return volume, nil
 	}
-	waits := storageclass.WaitsForConsumer(class)
-	if volume := bestVolume(c, claim); volume != nil && (!waits || refersTo(volume, claim)) {
+	waits := storage.WaitsForConsumer(class)
+	if volume := bestVolume(c, claim); volume != nil && (!waits || storage.RefersTo(volume, claim)) {
 		return volume, nil
 	}
-	if waits && fields.Annotation(claim, storageclass.SelectedNode) == "" {
+	if waits && fields.Annotation(claim, storage.SelectedNode) == "" {
 		return nil, nil // the scheduler selects a Node, or reserves a volume
 	}
 	if provisioner := provisionerOf(class); provisioner != "" {
@@ -128,29 +127,23 @@ func provisionerOf(class *unstructured.Unstructured) string {
 	return fields.String(class.Object, "provisioner")
 }
 
-// bestVolume returns the volume that is reserved for a claim, or else the smallest free volume that
-// fits.
-func bestVolume(c control.Call, claim *unstructured.Unstructured) (best *unstructured.Unstructured) {
-	for _, v := range c.Cache.List(kinds.PersistentVolume, "") {
-		free := fields.Map(v.Object, "spec", "claimRef") == nil
-		switch {
-		case fields.IsTerminating(v), !free && !refersTo(v, claim), !fitsClaim(v, claim):
-		case !free:
+// bestVolume returns the volume that is reserved for a claim, else the smallest that fits, or nil.
+func bestVolume(c control.Call, claim *unstructured.Unstructured) *unstructured.Unstructured {
+	for _, v := range storage.Reserved(c.Cache, claim) {
+		if fitsClaim(v, claim) {
 			return v
-		case best == nil || storageOf(v.Object, "spec", "capacity") < storageOf(best.Object, "spec", "capacity"):
-			best = v
 		}
 	}
-	return best
+	for v := range storage.Free(c.Cache, claim) {
+		if fitsClaim(v, claim) {
+			return v
+		}
+	}
+	return nil
 }
 
+// fitsClaim reports whether a volume has the access modes and the labels that a claim asks for.
 func fitsClaim(volume, claim *unstructured.Unstructured) bool {
-	mode := func(obj *unstructured.Unstructured) string {
-		return cmp.Or(fields.String(obj.Object, "spec", "volumeMode"), "Filesystem")
-	}
-	class := func(obj *unstructured.Unstructured) string {
-		return fields.String(obj.Object, "spec", "storageClassName")
-	}
 	offered := fields.Slice(volume.Object, "spec", "accessModes")
 	for _, m := range fields.Slice(claim.Object, "spec", "accessModes") {
 		if !slices.ContainsFunc(offered, func(o any) bool { return object.DeepEqual(o, m) }) {
@@ -158,22 +151,7 @@ func fitsClaim(volume, claim *unstructured.Unstructured) bool {
 		}
 	}
 	selector := fields.Map(claim.Object, "spec", "selector")
-	return class(volume) == class(claim) && mode(volume) == mode(claim) &&
-		(selector == nil || selectors.Read(selector).Matches(volume)) &&
-		storageOf(volume.Object, "spec", "capacity") >= storageOf(claim.Object, "spec", "resources", "requests")
-}
-
-// storageOf returns the bytes of storage among quantities.
-func storageOf(m map[string]any, path ...string) int64 {
-	return resources.Parse(fields.Map(m, path...))["storage"]
-}
-
-// refersTo reports whether a volume is bound to a claim, or reserved for it.
-func refersTo(volume, claim *unstructured.Unstructured) bool {
-	ref := fields.Map(volume.Object, "spec", "claimRef")
-	uid := fields.String(ref, "uid")
-	return fields.String(ref, "name") == claim.GetName() && fields.String(ref, "namespace") == claim.GetNamespace() &&
-		(uid == "" || uid == string(claim.GetUID()))
+	return selector == nil || selectors.Read(selector).Matches(volume)
 }
 
 func claimRef(claim *unstructured.Unstructured) map[string]any {
@@ -268,7 +246,7 @@ func volumePhase(c control.Call, volume *unstructured.Unstructured) string {
 	}
 	name := types.NamespacedName{Namespace: fields.String(ref, "namespace"), Name: fields.String(ref, "name")}
 	claim := c.Cache.Get(kinds.PersistentVolumeClaim, name)
-	if claim == nil || !refersTo(volume, claim) {
+	if claim == nil || !storage.RefersTo(volume, claim) {
 		return "Released"
 	}
 	return "Bound"

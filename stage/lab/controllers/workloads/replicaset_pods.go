@@ -160,10 +160,11 @@ func (t podTracker) onNodes(owners []*unstructured.Unstructured) map[string]int 
 
 // watches keep the Pods of the owners of a kind up to date.
 func (t podTracker) watches(controller string, owner schema.GroupVersionKind) []reconcile.Watch {
+	owners := control.OwnersBySelector(owner)
 	return []reconcile.Watch{
 		{Kind: owner, Map: t.onOwner},
 		{Kind: kinds.Pod, Map: func(c *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
-			t.onPod(c, owner, ch, ch.By == controller)
+			t.onPod(c, owners, ch, ch.By == controller)
 			return nil
 		}},
 	}
@@ -176,7 +177,7 @@ func (t podTracker) onOwner(_ *reconcile.Cache, ch reconcile.Change) []types.Nam
 	return nil
 }
 
-func (t podTracker) onPod(c *reconcile.Cache, owner schema.GroupVersionKind, ch reconcile.Change, own bool) {
+func (t podTracker) onPod(c *reconcile.Cache, owners *reconcile.SelectorIndex, ch reconcile.Change, own bool) {
 	if ch.Old != nil {
 		t.update(ch.Old, own, (*trackedPods).remove)
 	}
@@ -187,8 +188,8 @@ func (t podTracker) onPod(c *reconcile.Cache, owner schema.GroupVersionKind, ch 
 		t.update(ch.New, own, (*trackedPods).add)
 		return
 	}
-	for _, name := range control.Selecting(c, owner, ch.New) { // they have to adopt it
-		delete(t, c.Get(owner, name).GetUID())
+	for _, owner := range c.Selecting(owners, ch.New) { // they have to adopt it
+		delete(t, owner.GetUID())
 	}
 }
 

@@ -152,6 +152,19 @@ func (c *Cluster) Delete(kind, name string) {
 	require.NoError(c.t, c.Cluster().Delete(context.Background(), Kind(kind), named(name), metav1.DeleteOptions{}))
 }
 
+// DeleteInForeground deletes an object after its dependents.
+func (c *Cluster) DeleteInForeground(kind, name string) {
+	c.t.Helper()
+	policy := metav1.DeletePropagationForeground
+	require.NoError(c.t, c.Cluster().Delete(context.Background(), Kind(kind), named(name), metav1.DeleteOptions{PropagationPolicy: &policy}))
+}
+
+// Require fails the test if two values differ.
+func (c *Cluster) Require(want, got any) {
+	c.t.Helper()
+	require.Equal(c.t, want, got)
+}
+
 // Get returns an object.
 func (c *Cluster) Get(kind, name string) *unstructured.Unstructured {
 	c.t.Helper()

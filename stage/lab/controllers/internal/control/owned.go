@@ -1,11 +1,13 @@
 package control
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -76,21 +78,38 @@ func (c Call) release(obj, owner *unstructured.Unstructured) error {
 // matters to the owner of the object. If the object has no controller, the change matters to the
 // owners that select it and have to adopt it.
 func WatchOwned(kind, owner schema.GroupVersionKind) []reconcile.Watch {
+	index := OwnersBySelector(owner)
 	orphans := func(c *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
 		if ch.New == nil || HasController(ch.New) {
 			return nil
 		}
-		return Selecting(c, owner, ch.New)
+		return NamesOf(c.Selecting(index, ch.New))
 	}
 	return []reconcile.Watch{{Kind: kind}, {Kind: kind, Map: orphans}}
 }
 
-// Selecting returns the names of the owners of a kind that select an object.
-func Selecting(c *reconcile.Cache, owner schema.GroupVersionKind, obj *unstructured.Unstructured) (names []types.NamespacedName) {
-	for _, s := range c.List(owner, obj.GetNamespace()) {
-		if selectors.Of(s).Matches(obj) {
-			names = append(names, NameOf(s))
+// OwnersBySelector returns an index of the owners of a kind by their selectors.
+func OwnersBySelector(owner schema.GroupVersionKind) *reconcile.SelectorIndex {
+	return &reconcile.SelectorIndex{Kind: owner, Selector: func(obj *unstructured.Unstructured) labels.Selector { return selectors.Of(obj).Labels() }}
+}
+
+// Selecting returns the names of the objects of an index that select an object before or after a
+// change.
+func Selecting(c *reconcile.Cache, i *reconcile.SelectorIndex, ch reconcile.Change) []types.NamespacedName {
+	var found []*unstructured.Unstructured
+	for _, obj := range []*unstructured.Unstructured{ch.Old, ch.New} {
+		if obj != nil {
+			found = append(found, c.Selecting(i, obj)...)
 		}
+	}
+	slices.SortFunc(found, func(a, b *unstructured.Unstructured) int { return cmp.Compare(a.GetName(), b.GetName()) })
+	return NamesOf(slices.Compact(found))
+}
+
+// NamesOf returns the names of objects.
+func NamesOf(objs []*unstructured.Unstructured) (names []types.NamespacedName) {
+	for _, obj := range objs {
+		names = append(names, NameOf(obj))
 	}
 	return names
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
@@ -33,6 +35,41 @@ func Of(obj *unstructured.Unstructured) Selector {
 // Read reads a label selector.
 func Read(m map[string]any) Selector {
 	return Selector{MatchLabels: fields.Map(m, "matchLabels"), MatchExpressions: fields.Maps(m, "matchExpressions")}
+}
+
+// Labels returns the selector as one of apimachinery's, for an index. It is nil if nothing matches: if
+// the selector is empty or not valid.
+func (s Selector) Labels() labels.Selector {
+	if s.IsEmpty() {
+		return nil
+	}
+	set := labels.Set{}
+	for key, v := range s.MatchLabels {
+		text, isText := v.(string)
+		if !isText {
+			return nil
+		}
+		set[key] = text
+	}
+	parsed := labels.SelectorFromValidatedSet(set)
+	for _, m := range s.MatchExpressions {
+		r, err := labels.NewRequirement(fields.String(m, "key"), operators[fields.String(m, "operator")], values(m))
+		if err != nil {
+			return nil
+		}
+		parsed = parsed.Add(*r)
+	}
+	return parsed
+}
+
+// operators are those of label selectors.
+var operators = map[string]selection.Operator{
+	"In": selection.In, "NotIn": selection.NotIn, "Exists": selection.Exists, "DoesNotExist": selection.DoesNotExist,
+}
+
+func values(requirement map[string]any) []string {
+	texts, _ := object.Strings(requirement, "values")
+	return texts
 }
 
 // IsEmpty reports whether the selector has no requirement.
@@ -88,7 +125,7 @@ func HasLabels(labels, wanted map[string]any) bool {
 // operators are those of label selectors and of node selectors.
 func MatchesRequirement(labels, requirement map[string]any) bool {
 	value, has := object.String(labels, fields.String(requirement, "key"))
-	values, _ := object.Strings(requirement, "values")
+	values := values(requirement)
 	in := has && slices.Contains(values, value)
 	switch fields.String(requirement, "operator") {
 	case "In":

@@ -1,6 +1,6 @@
-// Package storageclass finds the StorageClass of a PersistentVolumeClaim. The scheduler and the
-// volume controller share it.
-package storageclass
+// Package storage finds the StorageClass of a PersistentVolumeClaim and the volumes that it can have.
+// The scheduler and the volume controller share it.
+package storage
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,9 +20,9 @@ const (
 	isDefault = "storageclass.kubernetes.io/is-default-class"
 )
 
-// Of returns the StorageClass of a claim: the class that the claim names, otherwise the newest
+// ClassOf returns the StorageClass of a claim: the class that the claim names, otherwise the newest
 // default class. It returns nil without either.
-func Of(cache *reconcile.Cache, claim *unstructured.Unstructured) *unstructured.Unstructured {
+func ClassOf(cache *reconcile.Cache, claim *unstructured.Unstructured) *unstructured.Unstructured {
 	if name, named := object.String(claim.Object, "spec", "storageClassName"); named {
 		return cache.Get(kinds.StorageClass, types.NamespacedName{Name: name})
 	}

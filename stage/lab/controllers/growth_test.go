@@ -1,0 +1,193 @@
+package controllers_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/clustertest"
+	"github.com/stagecraft-go/stagecraft/stage/presets"
+)
+
+// A work is something that a cluster does with n objects of a kind. What one of them costs must not
+// depend on how many there are.
+type work struct {
+	name  string
+	nodes func(n int) int
+	play  func(c *clustertest.Cluster, n int)
+}
+
+// works are the kinds of work whose cost once was the square of their objects.
+var works = []work{
+	{"OneServiceAtOnce", tenth, func(c *clustertest.Cluster, n int) {
+		c.Load(service(0) + "---" + replicaSet(0, n))
+		c.Advance(time.Minute)
+		requireReady(c, n)
+	}},
+	{"OneServicePodsOneByOne", tenth, func(c *clustertest.Cluster, n int) {
+		c.Load(service(0))
+		for i := range n {
+			c.Load(labelledPod(fmt.Sprint("p", i), "r0"))
+			c.Advance(time.Second)
+		}
+		requireReady(c, n)
+	}},
+	{"Services", tenth, func(c *clustertest.Cluster, n int) {
+		for i := range n / 10 {
+			c.Load(service(i) + "---" + replicaSet(i, 10))
+		}
+		c.Advance(time.Minute)
+		requireReady(c, n)
+	}},
+	{"ClaimsProvisioned", tenth, func(c *clustertest.Cluster, n int) {
+		c.Load(clustertest.Manifest("storageclass"))
+		claims(c, n)
+	}},
+	{"ClaimsOfVolumes", tenth, func(c *clustertest.Cluster, n int) {
+		for i := range n {
+			c.Load(fmt.Sprintf(`{apiVersion: v1, kind: PersistentVolume, metadata: {name: v%d},
+  spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], hostPath: {path: /x}}}`, i))
+		}
+		claims(c, n)
+	}},
+	{"Autoscalers", tenth, func(c *clustertest.Cluster, n int) {
+		for i := range n {
+			c.Load(replicaSet(i, 1) + fmt.Sprintf(`---
+{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: r%[1]d}, spec: {
+  scaleTargetRef: {apiVersion: apps/v1, kind: ReplicaSet, name: r%[1]d}, minReplicas: 1, maxReplicas: 3}}`, i))
+		}
+		c.Advance(10 * time.Minute)
+		requireReady(c, n)
+	}},
+	{"Budgets", tenth, func(c *clustertest.Cluster, n int) {
+		for i := range n / 10 {
+			c.Load(budget(i) + "---" + replicaSet(i, 10))
+		}
+		c.Advance(time.Minute)
+		requireReady(c, n)
+	}},
+	{"OneBudget", tenth, func(c *clustertest.Cluster, n int) {
+		c.Load(budget(0) + "---" + replicaSet(0, n))
+		c.Advance(time.Minute)
+		requireReady(c, n)
+	}},
+	{"OrderedStatefulSet", tenth, func(c *clustertest.Cluster, n int) { statefulSet(c, n, "OrderedReady") }},
+	{"ParallelStatefulSet", tenth, func(c *clustertest.Cluster, n int) { statefulSet(c, n, "Parallel") }},
+	{"DaemonSet", func(n int) int { return n }, func(c *clustertest.Cluster, n int) {
+		c.Load(clustertest.Manifest("daemonset"))
+		c.Advance(time.Minute)
+		requireReady(c, n)
+	}},
+	{"IndexedJob", tenth, func(c *clustertest.Cluster, n int) { job(c, n, n) }},
+	{"IndexedJobInParts", tenth, func(c *clustertest.Cluster, n int) { job(c, n, 100) }},
+	{"ForegroundDeletion", tenth, func(c *clustertest.Cluster, n int) {
+		c.Load(replicaSet(0, n))
+		c.Advance(time.Minute)
+		requireReady(c, n)
+		c.DeleteInForeground("ReplicaSet", "r0")
+		c.Advance(time.Hour)
+		requireReady(c, 0)
+	}},
+}
+
+func tenth(n int) int { return 1 + n/10 }
+
+func service(i int) string {
+	return fmt.Sprintf("\n{apiVersion: v1, kind: Service, metadata: {name: s%[1]d}, spec: {selector: {app: r%[1]d}, ports: [{port: 80}]}}\n", i)
+}
+
+func budget(i int) string {
+	return fmt.Sprintf("\n{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b%[1]d}, spec: {maxUnavailable: 1, selector: {matchLabels: {app: r%[1]d}}}}\n", i)
+}
+
+func labelledPod(name, app string) string {
+	return fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: %s, labels: {app: %s}}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 10m}}}]}}", name, app)
+}
+
+// claims makes n claims of 1Gi, each with a Pod.
+func claims(c *clustertest.Cluster, n int) {
+	for i := range n {
+		c.Load(fmt.Sprintf(`
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c%[1]d}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: p%[1]d}, spec: {containers: [{name: c, image: i}], volumes: [{name: v, persistentVolumeClaim: {claimName: c%[1]d}}]}}
+`, i))
+	}
+	c.Advance(time.Hour)
+	requireReady(c, n)
+}
+
+func statefulSet(c *clustertest.Cluster, n int, policy string) {
+	c.Load(strings.NewReplacer("replicas: 3", fmt.Sprintf("replicas: %d\n  podManagementPolicy: %s", n, policy)).Replace(clustertest.Manifest("statefulset")))
+	c.Advance(time.Minute)
+	requireReady(c, n)
+}
+
+func job(c *clustertest.Cluster, n, parallelism int) {
+	c.Load(fmt.Sprintf(`
+apiVersion: batch/v1
+kind: Job
+metadata: {name: sums}
+spec: {completionMode: Indexed, completions: %d, parallelism: %d, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}`, n, parallelism))
+	c.Advance(6 * time.Hour)
+	c.Require(int64(n), c.Field("Job", "sums", "status", "succeeded"))
+}
+
+func requireReady(c *clustertest.Cluster, n int) {
+	_, ready := c.CountPods()
+	c.Require(n, ready)
+}
+
+func (w work) run(t testing.TB, n int) {
+	pods := presets.PodFast
+	c := clustertest.New(t, clustertest.Options{Nodes: w.nodes(n), Pods: pods})
+	w.play(c, n)
+	require.Empty(t, c.Errors)
+}
+
+// BenchmarkGrowth reports the time of the processor for each object.
+func BenchmarkGrowth(b *testing.B) {
+	for _, w := range works {
+		for _, n := range []int{250, 500, 1000, 2000, 4000, 8000, 16000} {
+			b.Run(fmt.Sprintf("%s/%d", w.name, n), func(b *testing.B) {
+				start := processorTime()
+				for b.Loop() {
+					w.run(b, n)
+				}
+				b.ReportMetric(float64((processorTime()-start).Microseconds())/float64(b.N*n), "µs/object")
+			})
+		}
+	}
+}
+
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// TestWorkIsLevel compares what an object costs at two sizes, by what is allocated.
+func TestWorkIsLevel(t *testing.T) {
+	const small, large = 100, 400
+	for _, w := range works {
+		t.Run(w.name, func(t *testing.T) {
+			few, fewBytes := w.allocated(t, small)
+			many, manyBytes := w.allocated(t, large)
+			t.Logf("%.2f of the allocations, %.2f of the bytes", many/few, manyBytes/fewBytes)
+		})
+	}
+}
+
+// allocated is how often and how many bytes are allocated for an object.
+func (w work) allocated(t *testing.T, n int) (count, bytes float64) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	w.run(t, n)
+	runtime.ReadMemStats(&after)
+	return float64(after.Mallocs-before.Mallocs) / float64(n), float64(after.TotalAlloc-before.TotalAlloc) / float64(n)
+}
