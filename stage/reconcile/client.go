@@ -66,6 +66,40 @@ func replaceStatus(ctx context.Context, w transport.Writer, obj *unstructured.Un
 	return w.Patch(ctx, obj.GroupVersionKind(), name, types.JSONPatchType, data, o, "status")
 }
 
+// CreateValue is Create if the transport does not take values.
+func (c *client) CreateValue(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
+	values, takes := c.transport.(transport.ValueWriter)
+	if !takes {
+		return c.Create(ctx, obj, o)
+	}
+	if err := c.wait(timing.Create); err != nil {
+		return nil, err
+	}
+	got, err := values.CreateValue(ctx, obj, o)
+	return c.observe(got, err, len(o.DryRun) > 0)
+}
+
+// PatchValue sends the patch as text if the transport does not take values. Then the patch must name
+// the resourceVersion itself if it is for one version only.
+func (c *client) PatchValue(ctx context.Context, p transport.PatchResult, o metav1.PatchOptions) (*unstructured.Unstructured, error) {
+	values, takes := c.transport.(transport.ValueWriter)
+	if takes {
+		if err := c.wait(timing.Patch); err != nil {
+			return nil, err
+		}
+		got, err := values.PatchValue(ctx, p, o)
+		return c.observe(got, err, len(o.DryRun) > 0)
+	}
+	data, err := object.AppendJSON(nil, p.Data)
+	if err != nil {
+		return nil, err
+	}
+	if p.Subresource != "" {
+		return c.Patch(ctx, p.Kind, p.Name, p.Type, data, o, p.Subresource)
+	}
+	return c.Patch(ctx, p.Kind, p.Name, p.Type, data, o)
+}
+
 // wait returns when a request that is sent now takes effect.
 func (c *client) wait(v timing.Verb) error {
 	if c.limited == nil {

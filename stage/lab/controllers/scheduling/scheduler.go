@@ -84,7 +84,9 @@ func Scheduler(o Options) reconcile.Controller {
 	}
 }
 
-// podsPerReconcile is how many Pods are scheduled before other controllers have a turn.
+// podsPerReconcile is how many Pods are scheduled before other controllers have a turn. While Pods are
+// left, the next turn has twice as many, so that controllers that look at all Pods of an object do so a
+// few times and not for each hundred.
 const podsPerReconcile = 100
 
 // cycle is the only key of the scheduler.
@@ -101,6 +103,7 @@ type scheduler struct {
 	added   int                                                 // how many Nodes were added so far
 	zones   zones
 	queue   queue
+	turn    int                // how many Pods are scheduled in the next turn
 	changes []reconcile.Change // that the queue has not seen
 	own     []reconcile.Change // by this scheduler, which it has not seen either
 	binding bindings
@@ -246,7 +249,8 @@ func (s *scheduler) reconcile(ctx context.Context, r reconcile.Request) (reconci
 	c := newCall(ctx, r)
 	s.takeIn(c)
 	s.queue.flush(c.Now)
-	for range podsPerReconcile {
+	s.turn = max(s.turn, podsPerReconcile)
+	for range s.turn {
 		s.takeIn(c)
 		if err := s.finishBindings(c); err != nil {
 			return reconcile.Result{}, err
@@ -254,12 +258,14 @@ func (s *scheduler) reconcile(ctx context.Context, r reconcile.Request) (reconci
 		s.takeIn(c)
 		queued := s.pop(c)
 		if queued == nil {
+			s.turn = podsPerReconcile
 			return s.untilNext(c), nil
 		}
 		if err := s.scheduleOne(c, queued); err != nil {
 			return reconcile.Result{}, err
 		}
 	}
+	s.turn *= 2
 	return reconcile.Result{After: 1}, nil
 }
 

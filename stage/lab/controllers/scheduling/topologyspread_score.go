@@ -4,12 +4,15 @@ import (
 	"math"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/selectors"
+	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
 // spreadScores are the data for the Score.
@@ -148,12 +151,14 @@ func defaultConstraints(c *Cycle) []spreadConstraint {
 	}
 }
 
+// servicesBySelector finds the Services that select a Pod.
+var servicesBySelector = &reconcile.SelectorIndex{Kind: kinds.Service, Selector: func(service *unstructured.Unstructured) labels.Selector {
+	return selectors.Selector{MatchLabels: fields.Map(service.Object, "spec", "selector")}.Labels()
+}}
+
 func defaultRequirements(c *Cycle) (all []requirement) {
-	for _, service := range c.Cache.List(kinds.Service, c.Pod.namespace) {
-		wanted := fields.Map(service.Object, "spec", "selector")
-		if wanted != nil && selectors.HasLabels(c.Pod.labels, wanted) {
-			all = append(all, exactly(wanted)...)
-		}
+	for _, service := range c.Cache.Selecting(servicesBySelector, c.Pod.Pod) {
+		all = append(all, exactly(fields.Map(service.Object, "spec", "selector"))...)
 	}
 	owner := metav1.GetControllerOfNoCopy(c.Pod.Pod)
 	if owner == nil {

@@ -1,7 +1,9 @@
 package services
 
 import (
+	"cmp"
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,6 +20,11 @@ const (
 	endpointsManagedByLabel = "endpoints.kubernetes.io/managed-by"
 	endpointsManager        = "endpoint-controller"
 	headless                = "None" // as a cluster IP
+
+	// most is how many addresses Endpoints have; overCapacityKey says that there are more.
+	most            = 1000
+	overCapacityKey = "endpoints.kubernetes.io/over-capacity"
+	overCapacity    = "truncated"
 )
 
 // An endpointsWriter writes the Endpoints of one Service, which have its name. They have no owner:
@@ -35,29 +42,42 @@ func deleteEndpoints(c control.Call, name types.NamespacedName) error {
 	return nil
 }
 
+func (w endpointsWriter) isMissing() bool {
+	return w.Cache.Get(kinds.Endpoints, control.NameOf(w.service)) == nil
+}
+
 func (w endpointsWriter) sync(groups []*portGroup) error {
-	subsets := subsetsOf(w.service, groups)
+	subsets, truncated := subsetsOf(groups)
 	old := w.Cache.Get(kinds.Endpoints, control.NameOf(w.service))
 	if old == nil {
-		return w.create(subsets)
+		return w.create(subsets, truncated)
 	}
 	labels := changedLabels(old, w.labels())
-	if object.DeepEqual(fields.Slice(old.Object, "subsets"), subsets) && len(labels) == 0 {
+	if object.DeepEqual(fields.Slice(old.Object, "subsets"), subsets) && len(labels) == 0 && (fields.Annotation(old, overCapacityKey) != "") == truncated {
 		return nil
 	}
-	change := map[string]any{"subsets": nil, "metadata": changedMetadata(labels, w.triggerTime)}
-	if subsets != nil {
-		change["subsets"] = subsets
+	change := map[string]any{"subsets": orNull(subsets), "metadata": changedMetadata(labels, w.triggerTime)}
+	if annotations := fields.Map(change, "metadata", "annotations"); truncated {
+		annotations[overCapacityKey] = overCapacity
+	} else {
+		annotations[overCapacityKey] = nil
 	}
-	_, err := w.MergePatch(old, change)
+	_, err := w.MergeValues(old, change)
 	return err
 }
 
-func (w endpointsWriter) create(subsets []any) error {
+func (w endpointsWriter) create(subsets []any, truncated bool) error {
 	e := control.NewObject(kinds.Endpoints, w.service.GetNamespace(), w.service.GetName())
 	control.Metadata(e)["labels"] = w.labels()
+	annotations := map[string]any{}
 	if w.triggerTime != "" {
-		e.SetAnnotations(map[string]string{triggerTimeKey: w.triggerTime})
+		annotations[triggerTimeKey] = w.triggerTime
+	}
+	if truncated {
+		annotations[overCapacityKey] = overCapacity
+	}
+	if len(annotations) > 0 {
+		control.Metadata(e)["annotations"] = annotations
 	}
 	if subsets != nil {
 		e.Object["subsets"] = subsets
@@ -112,34 +132,89 @@ func changedMetadata(labels map[string]any, triggerTime string) map[string]any {
 	return metadata
 }
 
-func subsetsOf(service *unstructured.Unstructured, groups []*portGroup) (subsets []any) {
-	for _, g := range groups {
-		if s := subset(service, g); s != nil {
-			subsets = append(subsets, s)
-		}
-	}
-	return subsets
+// A subset is the addresses of Pods that have the same ports.
+type subset struct {
+	ports           []any
+	ready, notReady []any
 }
 
-func subset(service *unstructured.Unstructured, g *portGroup) map[string]any {
-	publish := fields.Bool(service.Object, "spec", "publishNotReadyAddresses")
-	s := map[string]any{}
-	for _, p := range g.pods {
-		field := "notReadyAddresses"
-		if publish || p.IsReady() && !p.IsTerminating() {
-			field = "addresses"
-		} else if p.IsTerminating() {
-			continue
+// subsetsOf returns the subsets of Endpoints, in the order of their first Pods, and whether Pods had to be
+// left out.
+func subsetsOf(groups []*portGroup) (list []any, truncated bool) {
+	groups = slices.DeleteFunc(slices.Clone(groups), func(g *portGroup) bool { return len(g.members) == 0 })
+	slices.SortFunc(groups, func(a, b *portGroup) int { return cmp.Compare(a.members[0].name, b.members[0].name) })
+	var subsets []*subset
+	for _, g := range groups {
+		subsets = append(subsets, subsetOf(g))
+	}
+	truncated = truncate(subsets)
+	for _, s := range subsets {
+		if m := s.object(); m != nil {
+			list = append(list, m)
 		}
-		s[field] = append(fields.Slice(s, field), address(service, p))
 	}
-	if len(s) == 0 {
-		return nil
-	}
-	if len(g.ports) > 0 {
-		s["ports"] = withoutEmptyNames(g.ports)
+	return list, truncated
+}
+
+func subsetOf(g *portGroup) *subset {
+	s := &subset{ports: g.ports}
+	for _, m := range g.members {
+		switch {
+		case m.ready:
+			s.ready = append(s.ready, m.address)
+		case !m.terminating:
+			s.notReady = append(s.notReady, m.address)
+		}
 	}
 	return s
+}
+
+// truncate leaves out addresses, as kube-controller-manager does: first those that are not ready; each
+// subset keeps a part in proportion to its number, rounded up.
+func truncate(subsets []*subset) bool {
+	ready, notReady := 0, 0
+	for _, s := range subsets {
+		ready, notReady = ready+len(s.ready), notReady+len(s.notReady)
+	}
+	switch {
+	case ready+notReady <= most:
+		return false
+	case ready <= most:
+		keep(subsets, func(s *subset) *[]any { return &s.notReady }, notReady, most-ready)
+		return true
+	}
+	keep(subsets, func(s *subset) *[]any { return &s.ready }, ready, most)
+	for _, s := range subsets {
+		s.notReady = nil
+	}
+	return true
+}
+
+// keep shortens lists that have total addresses together to a number.
+func keep(subsets []*subset, of func(*subset) *[]any, total, n int) {
+	left := n
+	for _, s := range subsets {
+		list := of(s)
+		part := min((len(*list)*n+total-1)/total, left)
+		*list, left = (*list)[:part], left-part
+	}
+}
+
+func (s *subset) object() map[string]any {
+	if len(s.ready)+len(s.notReady) == 0 {
+		return nil
+	}
+	m := map[string]any{}
+	if len(s.ready) > 0 {
+		m["addresses"] = s.ready
+	}
+	if len(s.notReady) > 0 {
+		m["notReadyAddresses"] = s.notReady
+	}
+	if len(s.ports) > 0 {
+		m["ports"] = withoutEmptyNames(s.ports)
+	}
+	return m
 }
 
 func address(service *unstructured.Unstructured, p pods.Pod) map[string]any {

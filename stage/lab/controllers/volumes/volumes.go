@@ -33,6 +33,9 @@ func PersistentVolumeClaims() reconcile.Controller {
 				if ref := fields.Map(ch.Object().Object, "spec", "claimRef"); ref != nil {
 					return []types.NamespacedName{{Namespace: fields.String(ref, "namespace"), Name: fields.String(ref, "name")}}
 				}
+				if !canHelp(ch) {
+					return nil
+				}
 				return unboundClaimNames(c)
 			}},
 			{Kind: kinds.StorageClass, Map: func(c *reconcile.Cache, _ reconcile.Change) []types.NamespacedName {
@@ -67,6 +70,16 @@ const (
 	oldProvisioner   = "volume.beta.kubernetes.io/storage-provisioner"
 	noProvisioner    = "kubernetes.io/no-provisioner"
 )
+
+// canHelp reports whether after a change of a volume without a claim, another claim can have it: what
+// claims ask for has changed.
+func canHelp(ch reconcile.Change) bool {
+	if ch.New == nil || ch.Old == nil {
+		return ch.New != nil
+	}
+	return !object.DeepEqual(ch.Old.Object["spec"], ch.New.Object["spec"]) ||
+		!object.DeepEqual(fields.Value(ch.Old.Object, "metadata", "labels"), fields.Value(ch.New.Object, "metadata", "labels"))
+}
 
 func unboundClaimNames(c *reconcile.Cache) (names []types.NamespacedName) {
 	for _, claim := range c.List(kinds.PersistentVolumeClaim, "") {

@@ -158,6 +158,21 @@ func (c Call) MergePatch(obj *unstructured.Unstructured, change map[string]any) 
 	return c.Client.Patch(c.Context, obj.GroupVersionKind(), NameOf(obj), types.MergePatchType, data, o)
 }
 
+// MergeValues is MergePatch for a change that consists of plain JSON values, which nobody changes
+// afterwards: a cluster that takes values keeps them, so that versions of an object share what is equal
+// in them.
+func (c Call) MergeValues(obj *unstructured.Unstructured, change map[string]any) (*unstructured.Unstructured, error) {
+	w, takes := c.Client.(transport.ValueWriter)
+	if !takes {
+		return c.MergePatch(obj, change)
+	}
+	metadata := fields.CloneMap(change, "metadata")
+	metadata["resourceVersion"] = obj.GetResourceVersion()
+	change["metadata"] = metadata
+	p := transport.PatchResult{Kind: obj.GroupVersionKind(), Name: NameOf(obj), Type: types.MergePatchType, Data: change, Before: obj}
+	return w.PatchValue(c.Context, p, metav1.PatchOptions{FieldManager: c.Manager})
+}
+
 // WriteStatus replaces the status of an object if it differs, and does other operations of a JSON
 // patch in the same request.
 func (c Call) WriteStatus(obj *unstructured.Unstructured, status Status, others ...any) error {
