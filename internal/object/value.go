@@ -45,6 +45,9 @@ func equalMaps(a, b map[string]any) bool {
 	if len(a) != len(b) {
 		return false
 	}
+	if reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer() {
+		return true // versions of an object share most of their parts
+	}
 	for k, v := range a {
 		w, ok := b[k]
 		if !ok || !DeepEqual(v, w) {
@@ -57,6 +60,9 @@ func equalMaps(a, b map[string]any) bool {
 func equalSlices(a, b []any) bool {
 	if len(a) != len(b) {
 		return false
+	}
+	if len(a) > 0 && &a[0] == &b[0] {
+		return true
 	}
 	for i := range a {
 		if !DeepEqual(a[i], b[i]) {

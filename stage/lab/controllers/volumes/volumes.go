@@ -2,6 +2,7 @@ package volumes
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,7 +26,18 @@ import (
 // selected the Node of a Pod that uses it. A claim without a class gets the default class.
 //
 // Do not run it together with the Stages of presets.Volumes, which also bind claims.
+//
+// The controller keeps state. Create a separate controller for each loop.
 func PersistentVolumeClaims() reconcile.Controller {
+	reconcileExisting := control.OnExisting(kinds.PersistentVolumeClaim, reconcileClaim)
+	queued := false // all claims that are not bound, and none was looked at since: many volumes that come at once queue them once
+	unbound := func(c *reconcile.Cache) []types.NamespacedName {
+		if queued {
+			return nil
+		}
+		queued = true
+		return unboundClaimNames(c)
+	}
 	return reconcile.Controller{
 		Name: "persistentvolumeclaim", For: kinds.PersistentVolumeClaim, Indexes: []*reconcile.Index{storage.Volumes},
 		Watches: []reconcile.Watch{
@@ -36,13 +48,16 @@ func PersistentVolumeClaims() reconcile.Controller {
 				if !canHelp(ch) {
 					return nil
 				}
-				return unboundClaimNames(c)
+				return unbound(c)
 			}},
 			{Kind: kinds.StorageClass, Map: func(c *reconcile.Cache, _ reconcile.Change) []types.NamespacedName {
-				return unboundClaimNames(c)
+				return unbound(c)
 			}},
 		},
-		Reconcile: control.OnExisting(kinds.PersistentVolumeClaim, reconcileClaim),
+		Reconcile: func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+			queued = false
+			return reconcileExisting(ctx, r)
+		},
 	}
 }
 

@@ -5,6 +5,7 @@ package control
 import (
 	"context"
 	"maps"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -158,9 +159,9 @@ func (c Call) MergePatch(obj *unstructured.Unstructured, change map[string]any) 
 	return c.Client.Patch(c.Context, obj.GroupVersionKind(), NameOf(obj), types.MergePatchType, data, o)
 }
 
-// MergeValues is MergePatch for a change that consists of plain JSON values, which nobody changes
-// afterwards: a cluster that takes values keeps them, so that versions of an object share what is equal
-// in them.
+// MergeValues is MergePatch for a change that consists of metadata and of lists of plain JSON values
+// without nulls, which nobody changes afterwards: a cluster that takes values keeps them, so that
+// versions of an object share what is equal in them. A list that is nil deletes the field.
 func (c Call) MergeValues(obj *unstructured.Unstructured, change map[string]any) (*unstructured.Unstructured, error) {
 	w, takes := c.Client.(transport.ValueWriter)
 	if !takes {
@@ -169,8 +170,30 @@ func (c Call) MergeValues(obj *unstructured.Unstructured, change map[string]any)
 	metadata := fields.CloneMap(change, "metadata")
 	metadata["resourceVersion"] = obj.GetResourceVersion()
 	change["metadata"] = metadata
-	p := transport.PatchResult{Kind: obj.GroupVersionKind(), Name: NameOf(obj), Type: types.MergePatchType, Data: change, Before: obj}
+	p := transport.PatchResult{
+		Kind: obj.GroupVersionKind(), Name: NameOf(obj), Type: types.MergePatchType,
+		Data: change, Before: obj, After: merged(obj.Object, change, "metadata", "labels", "annotations"),
+	}
 	return w.PatchValue(c.Context, p, metav1.PatchOptions{FieldManager: c.Manager})
+}
+
+// merged returns fields with others in their place; nil deletes a field. The fields of these names are
+// merged themselves.
+func merged(m, change map[string]any, deep ...string) map[string]any {
+	next := make(map[string]any, len(m)+len(change))
+	maps.Copy(next, m)
+	for field, v := range change {
+		part, _ := object.ToMap(v)
+		switch {
+		case v == nil:
+			delete(next, field)
+		case slices.Contains(deep, field) && part != nil:
+			next[field] = merged(fields.Map(m, field), part, deep...)
+		default:
+			next[field] = v
+		}
+	}
+	return next
 }
 
 // WriteStatus replaces the status of an object if it differs, and does other operations of a JSON
