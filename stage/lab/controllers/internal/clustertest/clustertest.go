@@ -152,6 +152,13 @@ func (c *Cluster) Delete(kind, name string) {
 	require.NoError(c.t, c.Cluster().Delete(context.Background(), Kind(kind), named(name), metav1.DeleteOptions{}))
 }
 
+// DeleteNow deletes an object without a grace period.
+func (c *Cluster) DeleteNow(kind, name string) {
+	c.t.Helper()
+	o := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
+	require.NoError(c.t, c.Cluster().Delete(context.Background(), Kind(kind), named(name), o))
+}
+
 // DeleteInForeground deletes an object after its dependents.
 func (c *Cluster) DeleteInForeground(kind, name string) {
 	c.t.Helper()
