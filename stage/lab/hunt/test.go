@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/files"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/garbage"
 )
 
 // The flags of a test with hunts.
@@ -40,7 +40,7 @@ func Test(t *testing.T, o Options, scenario func(*Run)) {
 	for _, name := range plans {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".hunt"), func(t *testing.T) { replay(t, o, scenario, name) })
 	}
-	defer collectLess()()
+	defer garbage.CollectLess()()
 	report, err := Search(o.flagged(testing.Short()), scenario)
 	if err != nil {
 		t.Fatal(err)
@@ -49,15 +49,6 @@ func Test(t *testing.T, o Options, scenario func(*Run)) {
 	for _, f := range report.Failures {
 		t.Errorf("%s\n%s", f, o.keep(f))
 	}
-}
-
-// collectLess has Go collect garbage less often, until the function that it returns is called.
-func collectLess() (restore func()) {
-	if os.Getenv("GOGC") != "" {
-		return func() {}
-	}
-	before := debug.SetGCPercent(400)
-	return func() { debug.SetGCPercent(before) }
 }
 
 // flagged returns the options with what the flags say.
