@@ -15,7 +15,7 @@ DURATION ?= 30m
 DIR ?= proxy
 SUITES ?= controller-runtime jobset lws
 
-.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories player-histories mutants hostile e2e recordings suites tidy matrix release develop api proxy metering race
+.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories player-histories mutants hostile e2e recordings suites tidy matrix release develop api proxy metering race growth
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -58,10 +58,14 @@ bench: ## the benchmarks of the core and of the lab
 peers: ## side by side with kwok and with cli-utils: ratios
 	cd internal/dev/bench && $(GO) run ./ratio && $(GO) run ./kstatus/ratio
 
-level: ## the statements that a rollover of one Deployment of 10,000 executes, per 1 of those of 1,000 of 10; fails beyond 1.3
-	cd stage/lab && for b in OneDeployment/10000 RollOver; do $(GO) test ./controllers -run '^$$' -bench "$$b" -benchtime 1x -covermode count \
-		-coverpkg ./...,github.com/stagecraft-go/stagecraft/...,slices,sort -coverprofile /tmp/level.$${b%%/*} >/dev/null || exit 1; done
+level: ## the statements that an object costs, per those where there are a quarter as many, for all works of BenchmarkGrowth and for a rollover of one Deployment of 10,000 beside 1,000 of 10; fails beyond 1.3
+	cd stage/lab && $(GO) test -c -covermode count -coverpkg ./...,github.com/stagecraft-go/stagecraft/...,slices,sort -o /tmp/level.test ./controllers
+	cd stage/lab/controllers && /tmp/level.test -test.run 'StatementsAreLevel' -test.v
+	cd stage/lab/controllers && for b in OneDeployment/10000 RollOver; do /tmp/level.test -test.run '^$$' -test.bench "$$b" -test.benchtime 1x -test.coverprofile /tmp/level.$${b%%/*} >/dev/null || exit 1; done
 	awk 'FNR > 1 {n[FILENAME] += $$2*$$3} END {r = n[ARGV[1]]/n[ARGV[2]]; print r; exit r > 1.3}' /tmp/level.OneDeployment /tmp/level.RollOver
+
+growth: ## the time of the processor for an object of each kind of work at SIZES (1000, 4000 and 16000) objects; twenty minutes
+	cd stage/lab && $(GO) test ./controllers -run '^$$' -bench '^BenchmarkGrowth$$/.*/^($(or $(SIZES),1000|4000|16000))$$' -benchtime 1x -timeout 0
 
 instructions: ## count the instructions of fixed workloads (valgrind); fails beyond 5 % more than recorded
 	$(GO) run ./internal/dev/instructions

@@ -2,6 +2,9 @@ package controllers_test
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -10,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/race"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/clustertest"
-	"github.com/stagecraft-go/stagecraft/stage/presets"
 )
 
 // A work is something that a cluster does with n objects of a kind. What one of them costs must not
@@ -20,6 +23,7 @@ type work struct {
 	name  string
 	nodes func(n int) int
 	play  func(c *clustertest.Cluster, n int)
+	grows string // why it does depend on it; "" if it does not
 }
 
 // works are the kinds of work whose cost once was the square of their objects.
@@ -28,7 +32,7 @@ var works = []work{
 		c.Load(service(0) + "---" + replicaSet(0, n))
 		c.Advance(time.Minute)
 		requireReady(c, n)
-	}},
+	}, ""},
 	{"OneServicePodsOneByOne", tenth, func(c *clustertest.Cluster, n int) {
 		c.Load(service(0))
 		for i := range n {
@@ -36,25 +40,25 @@ var works = []work{
 			c.Advance(time.Second)
 		}
 		requireReady(c, n)
-	}},
+	}, ""},
 	{"Services", tenth, func(c *clustertest.Cluster, n int) {
 		for i := range n / 10 {
 			c.Load(service(i) + "---" + replicaSet(i, 10))
 		}
 		c.Advance(time.Minute)
 		requireReady(c, n)
-	}},
+	}, ""},
 	{"ClaimsProvisioned", tenth, func(c *clustertest.Cluster, n int) {
 		c.Load(clustertest.Manifest("storageclass"))
 		claims(c, n)
-	}},
+	}, ""},
 	{"ClaimsOfVolumes", tenth, func(c *clustertest.Cluster, n int) {
 		for i := range n {
 			c.Load(fmt.Sprintf(`{apiVersion: v1, kind: PersistentVolume, metadata: {name: v%d},
   spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], hostPath: {path: /x}}}`, i))
 		}
 		claims(c, n)
-	}},
+	}, ""},
 	{"Autoscalers", tenth, func(c *clustertest.Cluster, n int) {
 		for i := range n {
 			c.Load(replicaSet(i, 1) + fmt.Sprintf(`---
@@ -63,28 +67,29 @@ var works = []work{
 		}
 		c.Advance(10 * time.Minute)
 		requireReady(c, n)
-	}},
+	}, ""},
 	{"Budgets", tenth, func(c *clustertest.Cluster, n int) {
 		for i := range n / 10 {
 			c.Load(budget(i) + "---" + replicaSet(i, 10))
 		}
 		c.Advance(time.Minute)
 		requireReady(c, n)
-	}},
+	}, ""},
 	{"OneBudget", tenth, func(c *clustertest.Cluster, n int) {
 		c.Load(budget(0) + "---" + replicaSet(0, n))
 		c.Advance(time.Minute)
 		requireReady(c, n)
-	}},
-	{"OrderedStatefulSet", tenth, func(c *clustertest.Cluster, n int) { statefulSet(c, n, "OrderedReady") }},
-	{"ParallelStatefulSet", tenth, func(c *clustertest.Cluster, n int) { statefulSet(c, n, "Parallel") }},
+	}, ""},
+	{"OrderedStatefulSet", tenth, func(c *clustertest.Cluster, n int) { statefulSet(c, n, "OrderedReady") },
+		"each Pod is a reconcile that looks at all Pods of the set, as in kube-controller-manager"},
+	{"ParallelStatefulSet", tenth, func(c *clustertest.Cluster, n int) { statefulSet(c, n, "Parallel") }, ""},
 	{"DaemonSet", func(n int) int { return n }, func(c *clustertest.Cluster, n int) {
 		c.Load(clustertest.Manifest("daemonset"))
 		c.Advance(time.Minute)
 		requireReady(c, n)
-	}},
-	{"IndexedJob", tenth, func(c *clustertest.Cluster, n int) { job(c, n, n) }},
-	{"IndexedJobInParts", tenth, func(c *clustertest.Cluster, n int) { job(c, n, 100) }},
+	}, ""},
+	{"IndexedJob", tenth, func(c *clustertest.Cluster, n int) { job(c, n, n) }, ""},
+	{"IndexedJobInParts", tenth, func(c *clustertest.Cluster, n int) { job(c, n, 100) }, ""},
 	{"ForegroundDeletion", tenth, func(c *clustertest.Cluster, n int) {
 		c.Load(replicaSet(0, n))
 		c.Advance(time.Minute)
@@ -92,7 +97,7 @@ var works = []work{
 		c.DeleteInForeground("ReplicaSet", "r0")
 		c.Advance(time.Hour)
 		requireReady(c, 0)
-	}},
+	}, ""},
 }
 
 func tenth(n int) int { return 1 + n/10 }
@@ -144,8 +149,7 @@ func requireReady(c *clustertest.Cluster, n int) {
 }
 
 func (w work) run(t testing.TB, n int) {
-	pods := presets.PodFast
-	c := clustertest.New(t, clustertest.Options{Nodes: w.nodes(n), Pods: pods})
+	c := clustertest.New(t, clustertest.Options{Nodes: w.nodes(n)})
 	w.play(c, n)
 	require.Empty(t, c.Errors)
 }
@@ -171,14 +175,25 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestWorkIsLevel compares what an object costs at two sizes, by what is allocated.
+// most is how much more an object may cost if there are four times as many.
+const most = 1.3
+
+// TestWorkIsLevel compares what an object costs at two sizes, by what is allocated. A look at all objects
+// that allocates nothing is found by TestStatementsAreLevel.
 func TestWorkIsLevel(t *testing.T) {
-	const small, large = 100, 400
+	if race.On {
+		t.Skip("the race detector allocates")
+	}
 	for _, w := range works {
 		t.Run(w.name, func(t *testing.T) {
-			few, fewBytes := w.allocated(t, small)
-			many, manyBytes := w.allocated(t, large)
+			if w.grows != "" {
+				t.Skip(w.grows)
+			}
+			few, fewBytes := w.allocated(t, 100)
+			many, manyBytes := w.allocated(t, 400)
 			t.Logf("%.2f of the allocations, %.2f of the bytes", many/few, manyBytes/fewBytes)
+			require.Less(t, many/few, most)
+			require.Less(t, manyBytes/fewBytes, most)
 		})
 	}
 }
@@ -190,4 +205,44 @@ func (w work) allocated(t *testing.T, n int) (count, bytes float64) {
 	w.run(t, n)
 	runtime.ReadMemStats(&after)
 	return float64(after.Mallocs-before.Mallocs) / float64(n), float64(after.TotalAlloc-before.TotalAlloc) / float64(n)
+}
+
+// TestStatementsAreLevel compares how many statements an object costs at two sizes. It needs a test
+// program that counts them, see make level, and runs it once for each.
+func TestStatementsAreLevel(t *testing.T) {
+	if testing.CoverMode() != "count" {
+		t.Skip("make level counts statements")
+	}
+	for _, w := range works {
+		t.Run(w.name, func(t *testing.T) {
+			if w.grows != "" {
+				t.Skip(w.grows)
+			}
+			ratio := w.statements(t, 1000) / w.statements(t, 250)
+			t.Logf("%.2f", ratio)
+			require.Less(t, ratio, most)
+		})
+	}
+}
+
+// statements is how many statements are executed for an object.
+func (w work) statements(t *testing.T, n int) (sum float64) {
+	profile := filepath.Join(t.TempDir(), "profile")
+	program, err := os.Executable()
+	require.NoError(t, err)
+	out, err := exec.Command(program, "-test.run", "^$", "-test.bench", fmt.Sprintf("^BenchmarkGrowth$/^%s$/^%d$", w.name, n),
+		"-test.benchtime", "1x", "-test.coverprofile", profile).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	data, err := os.ReadFile(profile)
+	require.NoError(t, err)
+	for line := range strings.Lines(string(data)) {
+		var statements, count float64
+		if f := strings.Fields(line); len(f) == 3 {
+			_, err := fmt.Sscan(f[1]+" "+f[2], &statements, &count)
+			require.NoError(t, err, line)
+		}
+		sum += statements * count
+	}
+	require.Positive(t, sum)
+	return sum / float64(n)
 }
