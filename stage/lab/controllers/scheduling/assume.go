@@ -87,6 +87,7 @@ func (s *scheduler) bind(c control.Call, cy *Cycle, queued *QueuedPodInfo, n *No
 		}
 	}
 	s.queue.remove(queued.Name())
+	s.failures.changed()
 	n.AddPod(queued.PodInfo)
 	s.binding.add(&assumedPod{QueuedPodInfo: queued, node: n, placed: placed, since: c.Now})
 	_, err := patchStatus(c, queued.Pod, map[string]any{"nominatedNodeName": n.Name})
@@ -118,6 +119,7 @@ func selectVolume(c control.Call, p placedClaim, node string) error {
 // forget takes a Pod off the Node on which it was assumed.
 func (s *scheduler) forget(name types.NamespacedName) {
 	if assumed := s.binding.pods[name]; assumed != nil {
+		s.failures.changed()
 		assumed.node.RemovePod(assumed.PodInfo)
 		s.binding.remove(assumed)
 	}

@@ -35,6 +35,12 @@ func (s *scheduler) decide(c control.Call, cy *Cycle, queued *QueuedPodInfo, d *
 		s.queue.reject(queued, []string{"Priority"}, c.Now)
 		return report(c, queued.Pod, failure{reason: unschedulable, message: d.Message})
 	}
+	class := s.classOf(queued.PodInfo)
+	if known, is := s.failures.find(class, c.Now); is {
+		s.next = (s.next + known.advance) % len(cy.Nodes)
+		return s.putAside(c, queued, known, d)
+	}
+	next := s.next
 	if len(cy.Nodes) > 0 {
 		if fit := cy.findNodes(); len(fit) > 0 {
 			best := cy.best(fit, s.recorder(d, fit))
@@ -42,7 +48,15 @@ func (s *scheduler) decide(c control.Call, cy *Cycle, queued *QueuedPodInfo, d *
 			return s.bind(c, cy, queued, best)
 		}
 	}
-	return s.postFilter(c, cy, queued, d)
+	found, u := s.postFilter(cy)
+	if found.Node != "" {
+		return s.nominate(c, queued, found, u, d)
+	}
+	if len(cy.Nodes) > 0 {
+		u.advance = (s.next - next + len(cy.Nodes)) % len(cy.Nodes)
+		s.failures.remember(class, c.Now, u)
+	}
+	return s.putAside(c, queued, u, d)
 }
 
 // recorder records scores, if somebody looks at them.
@@ -59,14 +73,14 @@ func (s *scheduler) recorder(d *Decision, nodes []*NodeInfo) func(string, []int6
 	}
 }
 
-// postFilter runs the PostFilter plugins for a Pod that fits nowhere, and puts the Pod aside.
-func (s *scheduler) postFilter(c control.Call, cy *Cycle, queued *QueuedPodInfo, d *Decision) error {
-	found, keep := PostFilterResult{}, true
+// postFilter runs the PostFilter plugins for a Pod that fits nowhere.
+func (s *scheduler) postFilter(cy *Cycle) (found PostFilterResult, u unfit) {
+	u.keep = true
 	var reasons []string
 	if len(cy.Nodes) > 0 {
 		for _, p := range s.postFilters {
 			found = p.PostFilter(cy)
-			keep = keep && found.Keep
+			u.keep = u.keep && found.Keep
 			if found.Node != "" {
 				reasons = nil
 				break
@@ -77,21 +91,34 @@ func (s *scheduler) postFilter(c control.Call, cy *Cycle, queued *QueuedPodInfo,
 			}
 		}
 	}
-	d.NominatedNode, d.Message = found.Node, cy.fitMessage(reasons)
+	u.message, u.rejecters = cy.fitMessage(reasons), cy.rejecters
+	return found, u
+}
+
+// putAside puts a Pod aside that fits nowhere, and for which no room can be made.
+func (s *scheduler) putAside(c control.Call, queued *QueuedPodInfo, u unfit, d *Decision) error {
+	d.Message = u.message
+	queued.makesRoom = false
+	s.queue.reject(queued, u.rejecters, c.Now)
+	f := failure{reason: unschedulable, message: u.message}
+	if !u.keep {
+		f.nominated = new(string)
+		s.nominated.add(queued.PodInfo, "")
+	}
+	return report(c, queued.Pod, f)
+}
+
+// nominate puts a Pod aside for which room is made on a Node.
+func (s *scheduler) nominate(c control.Call, queued *QueuedPodInfo, found PostFilterResult, u unfit, d *Decision) error {
+	d.NominatedNode, d.Message = found.Node, u.message
 	victims := slices.DeleteFunc(slices.Clone(found.Victims), func(p *PodInfo) bool { return p.terminating })
 	queued.makesRoom = len(victims) > 0
-	s.queue.reject(queued, cy.rejecters, c.Now)
-	nominated := &found.Node
-	if keep && found.Node == "" {
-		nominated = nil
-	} else {
-		s.nominated.add(queued.PodInfo, found.Node)
-	}
-	pod := queued.Pod
+	s.queue.reject(queued, u.rejecters, c.Now)
+	s.nominated.add(queued.PodInfo, found.Node)
 	for _, victim := range found.Victims {
 		d.Victims = append(d.Victims, victim.Name())
 	}
-	if err := report(c, pod, failure{reason: unschedulable, message: d.Message, nominated: nominated}); err != nil {
+	if err := report(c, queued.Pod, failure{reason: unschedulable, message: u.message, nominated: &found.Node}); err != nil {
 		return err
 	}
 	return s.makeRoom(c, queued, found.Node, victims) // others see the nomination before anybody is gone

@@ -27,11 +27,12 @@ type Cycle struct {
 	memories   []memory
 	filters    []FilterPlugin // the plugins that apply to the Pod
 	extended   []PreFilterExtensions
-	statuses   map[string]Status // of the Nodes that were looked at and that the Pod does not fit on
-	absent     Status            // of Nodes that were not looked at
-	early      bool              // a PreFilter was against the Pod, so that no Node was looked at
-	rejecters  []string          // the plugins that were against a Node
-	restricted []string          // the plugins that named the only Nodes to look at
+	statuses   []Status // of the Nodes by their places; a Node that was not looked at, or fits, has none
+	rejected   int      // how many Nodes have a status
+	absent     Status   // of Nodes that were not looked at
+	early      bool     // a PreFilter was against the Pod, so that no Node was looked at
+	rejecters  []string // the plugins that were against a Node
+	restricted []string // the plugins that named the only Nodes to look at
 }
 
 // A memory is the data of one plugin in a Cycle.
@@ -81,7 +82,8 @@ type framework struct {
 	scores      []ScorePlugin
 	nodes       map[string]*NodeInfo
 	nominated   nominator
-	next        int // where the search for Nodes begins, so that all have the same chance
+	next        int      // where the search for Nodes begins, so that all have the same chance
+	statuses    []Status // of the last Cycle, to be used again
 }
 
 func newFramework(p Profile) *framework {
@@ -212,15 +214,20 @@ func (c *Cycle) passFilters(nodes []*NodeInfo) (fit []*NodeInfo) {
 			fit = append(fit, n)
 		}
 	}
-	f.next = (f.next + len(fit) + len(c.statuses)) % len(c.Nodes)
+	f.next = (f.next + len(fit) + c.rejected) % len(c.Nodes)
 	return fit
 }
 
 func (c *Cycle) reject(n *NodeInfo, s Status) {
 	if c.statuses == nil {
-		c.statuses = map[string]Status{}
+		c.framework.statuses = slices.Grow(c.framework.statuses[:0], len(c.Nodes))[:len(c.Nodes)]
+		c.statuses = c.framework.statuses
+		clear(c.statuses)
 	}
-	c.statuses[n.Name] = s
+	if c.statuses[n.at].Fits() {
+		c.rejected++
+	}
+	c.statuses[n.at] = s
 	if !slices.Contains(c.rejecters, s.plugin) {
 		c.rejecters = append(c.rejecters, s.plugin)
 	}
@@ -229,8 +236,8 @@ func (c *Cycle) reject(n *NodeInfo, s Status) {
 // Status returns why the Pod does not fit on a Node. For Nodes that were not looked at it is
 // unresolvable.
 func (c *Cycle) Status(n *NodeInfo) Status {
-	if s, ok := c.statuses[n.Name]; ok {
-		return s
+	if c.statuses != nil && !c.statuses[n.at].Fits() {
+		return c.statuses[n.at]
 	}
 	return c.absent
 }

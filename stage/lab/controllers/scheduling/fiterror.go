@@ -17,7 +17,7 @@ func (c *Cycle) fitMessage(postFilter []string) string {
 	if c.early {
 		message += " " + strings.Join(c.absent.Reasons, ", ") + "."
 	} else {
-		message += histogram(len(c.Nodes), c.statuses, c.absent)
+		message += histogram(len(c.Nodes)-c.rejected, c.statuses, c.absent)
 	}
 	if len(postFilter) > 0 {
 		message += " " + strings.Join(postFilter, ", ")
@@ -27,16 +27,16 @@ func (c *Cycle) fitMessage(postFilter []string) string {
 
 func noNodeAvailable(nodes int) string { return fmt.Sprintf("0/%d nodes are available:", nodes) }
 
-// histogram prints the reasons of Nodes with their counts, sorted as text. A Node without a status
-// has the reason absent.
-func histogram(nodes int, statuses map[string]Status, absent Status) string {
+// histogram prints the reasons of Nodes with their counts, sorted as text. The Nodes that are missing
+// among the statuses have the reason absent.
+func histogram(missing int, statuses []Status, absent Status) string {
 	counts := map[string]int{}
 	for _, s := range statuses {
 		for _, reason := range s.Reasons {
 			counts[reason]++
 		}
 	}
-	if missing := nodes - len(statuses); missing > 0 {
+	if missing > 0 {
 		for _, reason := range absent.Reasons {
 			counts[reason] += missing
 		}

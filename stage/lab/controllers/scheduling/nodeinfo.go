@@ -37,6 +37,7 @@ type NodeInfo struct {
 	requested        scoredAmounts    // Requested, as scores read it
 	zone             string           // region and zone
 	added            int              // in which order Nodes came
+	at               int              // among the Nodes of a Cycle
 	counts           *podCounts       // of Pods; nil until the first use
 }
 

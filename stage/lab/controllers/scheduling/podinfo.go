@@ -45,6 +45,7 @@ type PodInfo struct {
 	counted      scoredAmounts // the same once it is on a Node
 	neverPreempt bool          // it preempts no Pod
 	terminating  bool
+	class        string // see class; "" before it is asked for
 }
 
 // NewPodInfo reads a Pod, or a Pod made of a template.
@@ -71,9 +72,12 @@ func NewPodInfo(pod *unstructured.Unstructured) *PodInfo {
 
 // setPod takes in a later state of the Pod whose requests are the same.
 func (p *PodInfo) setPod(pod *unstructured.Unstructured) {
+	if !sameClass(p.Pod, pod) {
+		p.class = ""
+	}
 	p.Pod, p.namespace = pod, pod.GetNamespace()
 	if labels := labelsOf(pod); p.group == "" || !maps.Equal(labels, p.labels) {
-		p.labels, p.group = labels, groupOf(pod.GetNamespace(), labels)
+		p.labels, p.group, p.class = labels, groupOf(pod.GetNamespace(), labels), ""
 	}
 	p.terminating = fields.IsTerminating(pod)
 }

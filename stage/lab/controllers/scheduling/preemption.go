@@ -74,7 +74,7 @@ func (defaultPreemption) PostFilter(c *Cycle) PostFilterResult {
 	if len(candidates) == 0 {
 		absent := Status{Reasons: []string{"Preemption is not helpful for scheduling"}}
 		nodes := len(c.Nodes)
-		return PostFilterResult{Reasons: []string{"preemption: " + noNodeAvailable(nodes) + histogram(nodes, statuses, absent)}}
+		return PostFilterResult{Reasons: []string{"preemption: " + noNodeAvailable(nodes) + histogram(nodes-len(statuses), statuses, absent)}}
 	}
 	best := slices.MinFunc(candidates, func(a, b candidate) int { return a.compare(b, c.Now) })
 	return PostFilterResult{Node: best.node.Name, Victims: best.victims}
@@ -106,14 +106,13 @@ func isPreempted(pod *unstructured.Unstructured) bool {
 
 // findCandidates tries Nodes until a tenth of them, and at least 100, are candidates, and at least
 // one candidate violates no budget. It also returns why the other Nodes are not candidates.
-func findCandidates(c *Cycle) (found []candidate, statuses map[string]Status) {
+func findCandidates(c *Cycle) (found []candidate, statuses []Status) {
 	potential := slices.DeleteFunc(slices.Clone(c.Nodes), func(n *NodeInfo) bool { return c.Status(n).Unresolvable })
 	wanted, harmless := min(max(len(potential)/10, 100), len(potential)), false
-	statuses = map[string]Status{}
 	for _, n := range potential {
 		tried, s := selectVictims(c, n)
 		if !s.Fits() {
-			statuses[n.Name] = s
+			statuses = append(statuses, s)
 			continue
 		}
 		found = append(found, tried)

@@ -67,7 +67,10 @@ func Scheduler(o Options) reconcile.Controller {
 	s := newScheduler(o)
 	other := func(kind schema.GroupVersionKind) reconcile.Watch { return reconcile.Watch{Kind: kind, Map: s.onOther} }
 	unseen := func(kind schema.GroupVersionKind) reconcile.Watch {
-		return reconcile.Watch{Kind: kind, Map: func(*reconcile.Cache, reconcile.Change) []types.NamespacedName { return nil }}
+		return reconcile.Watch{Kind: kind, Map: func(*reconcile.Cache, reconcile.Change) []types.NamespacedName {
+			s.failures.changed()
+			return nil
+		}}
 	}
 	return reconcile.Controller{
 		Name: controllerName, Component: s.name, For: kinds.Pod,
@@ -107,6 +110,8 @@ type scheduler struct {
 	changes []reconcile.Change // that the queue has not seen
 	own     []reconcile.Change // by this scheduler, which it has not seen either
 	binding bindings
+
+	failures *failures
 }
 
 // A usedPod is a Pod and the Node that it uses.
@@ -123,7 +128,7 @@ func newScheduler(o Options) *scheduler {
 	return &scheduler{
 		framework: newFramework(profile), name: cmp.Or(o.SchedulerName, defaultSchedulerName), trace: o.Trace,
 		pods: map[types.NamespacedName]usedPod{}, mine: map[types.NamespacedName]*unstructured.Unstructured{},
-		queue: newQueue(profile), binding: newBindings(), zones: zones{nodes: map[string]int{}},
+		queue: newQueue(profile), binding: newBindings(), failures: newFailures(profile), zones: zones{nodes: map[string]int{}},
 	}
 }
 
@@ -133,6 +138,7 @@ func (s *scheduler) changed(ch reconcile.Change) []types.NamespacedName {
 }
 
 func (s *scheduler) onOther(_ *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
+	s.failures.changed()
 	if ch.Object().GetKind() == kinds.PersistentVolumeClaim.Kind {
 		s.binding.claimChanged(control.NameOf(ch.Object()))
 	}
@@ -143,6 +149,7 @@ func (s *scheduler) onOther(_ *reconcile.Cache, ch reconcile.Change) []types.Nam
 }
 
 func (s *scheduler) onNode(_ *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
+	s.failures.changed()
 	n := s.node(ch.Object().GetName())
 	zone, existed := n.zone, n.Node != nil
 	n.setNode(ch.New)
@@ -201,6 +208,9 @@ func (s *scheduler) onPod(c *reconcile.Cache, ch reconcile.Change) []types.Names
 // account takes in on which Node a Pod is.
 func (s *scheduler) account(c *reconcile.Cache, name types.NamespacedName, ch reconcile.Change) {
 	before, now := s.pods[name], usedNode(ch.New)
+	if before.node != nil || now != "" {
+		s.failures.changed()
+	}
 	if before.node != nil && before.node.Name == now && ch.Old.GetGeneration() == ch.New.GetGeneration() {
 		before.node.updatePod(before.info, ch.New)
 		return
@@ -388,6 +398,7 @@ func (s *scheduler) snapshot() []*NodeInfo {
 	for i := 0; len(s.order) < len(all); i++ {
 		for _, zone := range s.zones.names {
 			if i < len(byZone[zone]) {
+				byZone[zone][i].at = len(s.order)
 				s.order = append(s.order, byZone[zone][i])
 			}
 		}
