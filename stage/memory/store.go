@@ -26,7 +26,7 @@ type store struct {
 	contents   map[string]int                     // objects by namespace
 	dependents map[types.UID]map[*record]struct{} // by owner
 	absent     map[types.UID]struct{}             // removed owners that dependents still refer to
-	blocking   map[types.UID]map[*record]struct{} // by owner whose dependents were looked at: those that block its deletion; not needed, and nil in a fork
+	blocking   map[types.UID]map[*record]struct{} // by owner whose dependents were examined: the dependents that block its deletion; nil in a fork, which examines them again
 	garbage    []collection                       // the next objects for the garbage collector, in order
 	emptied    []string                           // namespaces whose last object was removed
 	terminated map[*record]struct{}               // terminating namespaces that still contain objects

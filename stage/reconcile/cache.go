@@ -80,8 +80,8 @@ func (c *Cache) candidates(kind schema.GroupVersionKind, namespace string, by la
 }
 
 // Selecting returns the objects of an index in a namespace whose selectors match the labels of an
-// object. It costs as much as the selectors that require one of these labels, and those that require
-// no label with one value.
+// object. It costs as much as the selectors that require one of these labels, and the selectors that
+// require no label with one value.
 func (c *Cache) Selecting(i *SelectorIndex, obj *unstructured.Unstructured) []*unstructured.Unstructured {
 	s := c.stores[i.Kind]
 	if s == nil {

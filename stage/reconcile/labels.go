@@ -129,7 +129,7 @@ func onlyValue(r labels.Requirement) (string, bool) {
 }
 
 // A SelectorIndex finds the objects of a kind whose selectors match given labels, for example the
-// Services of a Pod. Its address identifies it, as that of an [Index].
+// Services of a Pod. Its address identifies it, like an [Index].
 type SelectorIndex struct {
 	Kind schema.GroupVersionKind
 	// Selector returns the selector of an object; nil selects nothing. It must depend only on the
@@ -169,7 +169,7 @@ func (i *selectorIndex) selecting(obj *unstructured.Unstructured) (found []*unst
 
 // A SelectorSet finds which of many selectors match an object. Each selector has a key and selects in
 // one namespace. A selector that requires a label with one value stands under this label, so that
-// only few are asked about an object. The zero value is an empty set. It must not be used from
+// an object is compared with few selectors. The zero value is an empty set. It must not be used from
 // several goroutines at once.
 type SelectorSet[K comparable] struct {
 	members map[K]member
@@ -211,8 +211,7 @@ func (s *SelectorSet[K]) Remove(key K) {
 	}
 }
 
-// requiredLabel returns a label that a selector requires, or a pair without key if there is none with
-// one value.
+// requiredLabel returns a label that a selector requires with one value, or else a pair without a key.
 func requiredLabel(namespace string, by labels.Selector) labelPair {
 	requirements, _ := by.Requirements()
 	for _, r := range requirements {

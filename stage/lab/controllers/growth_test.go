@@ -107,11 +107,20 @@ func service(i int) string {
 }
 
 func budget(i int) string {
-	return fmt.Sprintf("\n{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b%[1]d}, spec: {maxUnavailable: 1, selector: {matchLabels: {app: r%[1]d}}}}\n", i)
+	return fmt.Sprintf(`
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: b%[1]d}
+spec: {maxUnavailable: 1, selector: {matchLabels: {app: r%[1]d}}}
+`, i)
 }
 
 func labelledPod(name, app string) string {
-	return fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: %s, labels: {app: %s}}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 10m}}}]}}", name, app)
+	return fmt.Sprintf(`
+apiVersion: v1
+kind: Pod
+metadata: {name: %s, labels: {app: %s}}
+spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 10m}}}]}`, name, app)
 }
 
 // claims makes n claims of 1Gi, each with a Pod.

@@ -54,7 +54,7 @@ type history struct {
 type histories struct {
 	of        map[types.NamespacedName]*history
 	selectors reconcile.SelectorSet[types.NamespacedName]
-	blind     map[string]map[types.NamespacedName]bool // by namespace: those that did not find their Pods, whatever is in their way
+	blind     map[string]map[types.NamespacedName]bool // by namespace: autoscalers that did not find their Pods, for any reason
 }
 
 // onChange forgets which Pods an autoscaler selects that is gone. The rest is forgotten when it

@@ -77,8 +77,8 @@ func (h *histories) setBlind(name types.NamespacedName, is bool) {
 	}
 }
 
-// idleOfPod maps a change of a Pod to the idle autoscalers that select it, and to those that did not
-// find their Pods.
+// idleOfPod maps a change of a Pod to the idle autoscalers that select it, and to the autoscalers that
+// did not find their Pods.
 func (h *histories) idleOfPod(_ *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
 	for _, pod := range []*unstructured.Unstructured{ch.Old, ch.New} {
 		if pod != nil {
@@ -89,7 +89,7 @@ func (h *histories) idleOfPod(_ *reconcile.Cache, ch reconcile.Change) (names []
 }
 
 // idleOfTarget maps a change of an object that can be scaled to the idle autoscalers that scale it, and
-// to those that did not find their Pods.
+// to the autoscalers that did not find their Pods.
 func (h *histories) idleOfTarget(c *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
 	kind := ch.Object().GroupVersionKind()
 	return h.idle(ch, control.NamesOf(c.By(byTarget, targetKey(kind.Group, kind.Kind, control.NameOf(ch.Object())))))

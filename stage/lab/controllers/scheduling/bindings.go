@@ -102,7 +102,7 @@ func (b *bindings) next() time.Time {
 	return time.Time{}
 }
 
-// A bindingTime is when an assumed Pod is to be looked at.
+// A bindingTime is when the scheduler looks at an assumed Pod.
 type bindingTime struct {
 	at  time.Time
 	pod *assumedPod

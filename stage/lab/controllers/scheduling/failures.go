@@ -47,7 +47,7 @@ func newFailures(p Profile) *failures {
 // changed takes in that something has changed that filters read.
 func (f *failures) changed() { f.changes++ }
 
-// find returns why Pods of a class fit nowhere, if it is known for the present state.
+// find returns why Pods of a class fit nowhere, if the present state has such a failure.
 func (f *failures) find(class string, now time.Time) (unfit, bool) {
 	if class == "" || f.during != (state{f.changes, now}) {
 		return unfit{}, false
@@ -67,8 +67,8 @@ func (f *failures) remember(class string, now time.Time, u unfit) {
 	f.known[class] = u
 }
 
-// classOf returns the class of a Pod, "" if it may not be like any other: if it has claims, whose names
-// can depend on its own, if room is being made for Pods, or if the plugins may read anything.
+// classOf returns the class of a Pod. It is "" if the Pod can differ from all others: if it has claims,
+// whose names can depend on the Pod's name, if room is being made for Pods, or if a plugin is unknown.
 func (s *scheduler) classOf(p *PodInfo) string {
 	if s.failures.off || len(p.claims) > 0 || len(s.nominated) > 0 || p.nominatedNode() != "" {
 		return ""

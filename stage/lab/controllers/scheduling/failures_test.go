@@ -19,7 +19,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/simulation"
 )
 
-// stranger is a plugin that is not of package scheduling: with it, no Pod is taken for like another.
+// stranger is a plugin of another package. With it, the scheduler looks at each Pod.
 type stranger struct{}
 
 func (stranger) Name() string { return "Stranger" }

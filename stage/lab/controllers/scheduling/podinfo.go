@@ -45,7 +45,7 @@ type PodInfo struct {
 	counted      scoredAmounts // the same once it is on a Node
 	neverPreempt bool          // it preempts no Pod
 	terminating  bool
-	class        string // see class; "" before it is asked for
+	class        string // see class; "" if it is not computed yet
 }
 
 // NewPodInfo reads a Pod, or a Pod made of a template.

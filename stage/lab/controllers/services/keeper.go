@@ -37,8 +37,8 @@ func (k *keeper) podChanged(services []types.NamespacedName, ch reconcile.Change
 	}
 }
 
-// sliceChanged takes in a change of a slice. It asks for nothing, since the slice is a slice of its
-// owner, too.
+// sliceChanged takes in a change of a slice. It returns no names, because the controller also watches
+// the slices of its owners.
 func (k *keeper) sliceChanged(_ *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
 	name := types.NamespacedName{Namespace: ch.Object().GetNamespace(), Name: fields.Label(ch.Object(), serviceNameLabel)}
 	if l := k.layouts[name]; l != nil && ch.By != endpointsController && !l.wrote(ch.New) {
@@ -123,7 +123,7 @@ type sliceWriter struct {
 	triggerTime string // of the changes that are written; "" if it is not known
 }
 
-// sync writes the slices that differ, and deletes those that have no Pods any more.
+// sync writes the slices that differ, and deletes the slices without Pods.
 func (w *sliceWriter) sync(l *layout) error {
 	spare := l.dropEmpty()
 	for _, g := range l.groups {

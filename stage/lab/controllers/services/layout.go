@@ -48,7 +48,7 @@ type portGroup struct {
 type slice struct {
 	stored  *unstructured.Unstructured // nil before it is created
 	members []*member                  // by name
-	dirty   bool                       // its members are not those that are stored
+	dirty   bool                       // the stored slice has other members
 }
 
 func newLayout(service *unstructured.Unstructured) *layout {
@@ -151,8 +151,8 @@ func (l *layout) remove(name string) {
 	m.group = nil
 }
 
-// dropEmpty takes out the slices without Pods, and returns those that are stored. A Service without Pods
-// keeps one slice.
+// dropEmpty takes out the slices without Pods, and returns the stored ones. A Service without Pods keeps
+// one slice.
 func (l *layout) dropEmpty() (spare []*unstructured.Unstructured) {
 	for _, g := range l.groups {
 		g.slices = slices.DeleteFunc(g.slices, func(s *slice) bool {
@@ -169,9 +169,9 @@ func (l *layout) dropEmpty() (spare []*unstructured.Unstructured) {
 	return spare
 }
 
-// fill puts the Pods that are in no slice into slices, as kube-controller-manager does: into those that
-// are written anyway, the fullest first, then into the fullest that has room for all that are left, then
-// into new ones.
+// fill puts the Pods that are in no slice into slices, as kube-controller-manager does: into slices that
+// are written anyway, the fullest first, then into the fullest slice that has room for all other Pods,
+// then into new slices.
 func (g *portGroup) fill() {
 	left := slices.DeleteFunc(g.left, func(m *member) bool { return m.slice != nil || m.group == nil })
 	slices.SortFunc(left, func(a, b *member) int { return cmp.Compare(a.name, b.name) })

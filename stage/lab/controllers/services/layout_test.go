@@ -16,9 +16,15 @@ import (
 
 const manyService = `{apiVersion: v1, kind: Service, metadata: {name: many}, spec: {selector: {app: many}, ports: [{port: 80, targetPort: web}]}}`
 
-// manyPod is a Pod of the Service many. Its port has a number of its own.
+// manyPod returns a Pod of the Service many, whose port web has a number.
 func manyPod(name string, port int) string {
-	return fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {name: %s, labels: {app: many}}, spec: {containers: [{name: c, image: i, ports: [{name: web, containerPort: %d}]}]}}\n---\n", name, port)
+	return fmt.Sprintf(`
+apiVersion: v1
+kind: Pod
+metadata: {name: %s, labels: {app: many}}
+spec: {containers: [{name: c, image: i, ports: [{name: web, containerPort: %d}]}]}
+---
+`, name, port)
 }
 
 // slicesOfMany returns the names of the Pods in each EndpointSlice, by name of the slice.
@@ -70,7 +76,7 @@ func TestFewSlicesChange(t *testing.T) {
 	require.Equal(t, 1, differences(before, versionsOfMany(c)))
 
 	before = versionsOfMany(c)
-	c.Load(manyPod("other", 9090)) // it needs a slice of its own
+	c.Load(manyPod("other", 9090)) // it needs another slice
 	c.Settle()
 	require.ElementsMatch(t, []int{99, 100, 51, 1}, lengths(slicesOfMany(t, c)))
 	require.Equal(t, 1, differences(before, versionsOfMany(c)))
@@ -136,7 +142,7 @@ func churn(c *clustertest.Cluster, r *rand.Rand, ports map[string]int) {
 	}
 }
 
-// disturb deletes or empties a slice, as nobody should.
+// disturb deletes or empties a slice, as no other client should.
 func disturb(c *clustertest.Cluster, r *rand.Rand) {
 	names := c.Names("EndpointSlice", "kubernetes.io/service-name=many")
 	name := names[r.IntN(len(names))]

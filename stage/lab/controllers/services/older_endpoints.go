@@ -169,8 +169,8 @@ func subsetOf(g *portGroup) *subset {
 	return s
 }
 
-// truncate leaves out addresses, as kube-controller-manager does: first those that are not ready; each
-// subset keeps a part in proportion to its number, rounded up.
+// truncate leaves out addresses, as kube-controller-manager does: first addresses that are not ready;
+// each subset keeps a part in proportion to its number, rounded up.
 func truncate(subsets []*subset) bool {
 	ready, notReady := 0, 0
 	for _, s := range subsets {

@@ -30,7 +30,7 @@ import (
 // The controller keeps state. Create a separate controller for each loop.
 func PersistentVolumeClaims() reconcile.Controller {
 	reconcileExisting := control.OnExisting(kinds.PersistentVolumeClaim, reconcileClaim)
-	queued := false // all claims that are not bound, and none was looked at since: many volumes that come at once queue them once
+	queued := false // all unbound claims are, since the last reconcile: many volumes that come at once queue them once
 	unbound := func(c *reconcile.Cache) []types.NamespacedName {
 		if queued {
 			return nil

@@ -160,7 +160,7 @@ func (c Call) MergePatch(obj *unstructured.Unstructured, change map[string]any) 
 }
 
 // MergeValues is MergePatch for a change that consists of metadata and of lists of plain JSON values
-// without nulls, which nobody changes afterwards: a cluster that takes values keeps them, so that
+// without nulls, which the caller does not change afterwards: a cluster that takes values keeps them, so that
 // versions of an object share what is equal in them. A list that is nil deletes the field.
 func (c Call) MergeValues(obj *unstructured.Unstructured, change map[string]any) (*unstructured.Unstructured, error) {
 	w, takes := c.Client.(transport.ValueWriter)
