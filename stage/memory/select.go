@@ -92,9 +92,14 @@ func (k *kind) unknownField(name string) error {
 // aliases are the fields of selectors that have another path in the object.
 var aliases = map[string]string{"name": "metadata.name", "source": "source.component"}
 
-// all returns the objects of a table in the namespace of the selection.
+// all returns the objects of a table in the namespace of the selection, and on its node.
 func (s selection) all(t *table) []*unstructured.Unstructured {
-	records := t.within(s.namespace)
+	var records []*record
+	if node := s.node(); node != "" && t.resource == pods {
+		records = t.onNode(node, s.namespace)
+	} else {
+		records = t.within(s.namespace)
+	}
 	objs := make([]*unstructured.Unstructured, len(records))
 	for i, r := range records {
 		objs[i] = r.object()

@@ -97,6 +97,7 @@ type table struct {
 	dropped      int                              // the number of records in order whose objects are removed
 	incarnations tallies[types.NamespacedName]    // the number of removed objects of each key
 	log          log
+	byNode       nodeIndex
 	packer       *packer // nil until an object is packed
 	packFrom     int     // the number of records above which idle objects are packed
 
@@ -193,6 +194,9 @@ func (s *store) putWeighed(r *record, obj map[string]any, bytes int) {
 	old, next := r.object(), &unstructured.Unstructured{Object: obj}
 	s.step(metadataOf(obj))
 	r.slot.set(next)
+	if r.kind.table.byNode != nil {
+		r.kind.table.byNode.move(r, nodeOf(old), nodeOf(next))
+	}
 	s.reindex(r, old)
 	typ := watch.Modified
 	if old == nil {
@@ -271,6 +275,7 @@ func (s *store) drop(r *record) {
 	delete(s.terminated, r)
 	delete(s.expiries.last, r)
 	t.incarnations.add(r.key)
+	t.byNode.move(r, nodeOf(last), "")
 	t.dropGone()
 	if r.key.Namespace != "" {
 		s.leave(r.key.Namespace)
