@@ -51,7 +51,7 @@ func usageOfService(obj map[string]any) Quantities {
 	return used
 }
 
-const ofClass = ".storage.storage.k8s.io/"
+const ofClass = ".storageclass.storage.k8s.io/"
 
 func usageOfClaim(obj map[string]any) Quantities {
 	used := Quantities{}
