@@ -1,6 +1,7 @@
 package controllers_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -21,19 +22,19 @@ import (
 // depend on how many there are.
 type work struct {
 	name  string
-	nodes func(n int) int
+	nodes int // 0: as many as objects
 	play  func(c *clustertest.Cluster, n int)
 	grows string // why it does depend on it; "" if it does not
 }
 
 // works are the kinds of work whose cost once was the square of their objects.
 var works = []work{
-	{"OneServiceAtOnce", tenth, func(c *clustertest.Cluster, n int) {
+	{"OneServiceAtOnce", 200, func(c *clustertest.Cluster, n int) {
 		c.Load(service(0) + "---" + replicaSet(0, n))
 		c.Advance(time.Minute)
 		requireReady(c, n)
 	}, ""},
-	{"OneServicePodsOneByOne", tenth, func(c *clustertest.Cluster, n int) {
+	{"OneServicePodsOneByOne", 200, func(c *clustertest.Cluster, n int) {
 		c.Load(service(0))
 		for i := range n {
 			c.Load(labelledPod(fmt.Sprint("p", i), "r0"))
@@ -41,25 +42,25 @@ var works = []work{
 		}
 		requireReady(c, n)
 	}, ""},
-	{"Services", tenth, func(c *clustertest.Cluster, n int) {
+	{"Services", 200, func(c *clustertest.Cluster, n int) {
 		for i := range n / 10 {
 			c.Load(service(i) + "---" + replicaSet(i, 10))
 		}
 		c.Advance(time.Minute)
 		requireReady(c, n)
 	}, ""},
-	{"ClaimsProvisioned", tenth, func(c *clustertest.Cluster, n int) {
+	{"ClaimsProvisioned", 200, func(c *clustertest.Cluster, n int) {
 		c.Load(clustertest.Manifest("storageclass"))
 		claims(c, n)
 	}, ""},
-	{"ClaimsOfVolumes", tenth, func(c *clustertest.Cluster, n int) {
+	{"ClaimsOfVolumes", 200, func(c *clustertest.Cluster, n int) {
 		for i := range n {
 			c.Load(fmt.Sprintf(`{apiVersion: v1, kind: PersistentVolume, metadata: {name: v%d},
   spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], hostPath: {path: /x}}}`, i))
 		}
 		claims(c, n)
 	}, ""},
-	{"Autoscalers", tenth, func(c *clustertest.Cluster, n int) {
+	{"Autoscalers", 200, func(c *clustertest.Cluster, n int) {
 		for i := range n {
 			c.Load(replicaSet(i, 1) + fmt.Sprintf(`---
 {apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: r%[1]d}, spec: {
@@ -68,29 +69,29 @@ var works = []work{
 		c.Advance(10 * time.Minute)
 		requireReady(c, n)
 	}, ""},
-	{"Budgets", tenth, func(c *clustertest.Cluster, n int) {
+	{"Budgets", 200, func(c *clustertest.Cluster, n int) {
 		for i := range n / 10 {
 			c.Load(budget(i) + "---" + replicaSet(i, 10))
 		}
 		c.Advance(time.Minute)
 		requireReady(c, n)
 	}, ""},
-	{"OneBudget", tenth, func(c *clustertest.Cluster, n int) {
+	{"OneBudget", 200, func(c *clustertest.Cluster, n int) {
 		c.Load(budget(0) + "---" + replicaSet(0, n))
 		c.Advance(time.Minute)
 		requireReady(c, n)
 	}, ""},
-	{"OrderedStatefulSet", tenth, func(c *clustertest.Cluster, n int) { statefulSet(c, n, "OrderedReady") },
+	{"OrderedStatefulSet", 200, func(c *clustertest.Cluster, n int) { statefulSet(c, n, "OrderedReady") },
 		"each Pod is a reconcile that looks at all Pods of the set, as in kube-controller-manager"},
-	{"ParallelStatefulSet", tenth, func(c *clustertest.Cluster, n int) { statefulSet(c, n, "Parallel") }, ""},
-	{"DaemonSet", func(n int) int { return n }, func(c *clustertest.Cluster, n int) {
+	{"ParallelStatefulSet", 200, func(c *clustertest.Cluster, n int) { statefulSet(c, n, "Parallel") }, ""},
+	{"DaemonSet", 0, func(c *clustertest.Cluster, n int) {
 		c.Load(clustertest.Manifest("daemonset"))
 		c.Advance(time.Minute)
 		requireReady(c, n)
 	}, ""},
-	{"IndexedJob", tenth, func(c *clustertest.Cluster, n int) { job(c, n, n) }, ""},
-	{"IndexedJobInParts", tenth, func(c *clustertest.Cluster, n int) { job(c, n, 100) }, ""},
-	{"ForegroundDeletion", tenth, func(c *clustertest.Cluster, n int) {
+	{"IndexedJob", 200, func(c *clustertest.Cluster, n int) { job(c, n, n) }, ""},
+	{"IndexedJobInParts", 200, func(c *clustertest.Cluster, n int) { job(c, n, 100) }, ""},
+	{"ForegroundDeletion", 200, func(c *clustertest.Cluster, n int) {
 		c.Load(replicaSet(0, n))
 		c.Advance(time.Minute)
 		requireReady(c, n)
@@ -100,7 +101,8 @@ var works = []work{
 	}, ""},
 }
 
-func tenth(n int) int { return 1 + n/10 }
+// nothing is what a cluster with the Nodes costs before its work.
+var nothing = work{"Nothing", 200, func(*clustertest.Cluster, int) {}, ""}
 
 func service(i int) string {
 	return fmt.Sprintf("\n{apiVersion: v1, kind: Service, metadata: {name: s%[1]d}, spec: {selector: {app: r%[1]d}, ports: [{port: 80}]}}\n", i)
@@ -158,14 +160,14 @@ func requireReady(c *clustertest.Cluster, n int) {
 }
 
 func (w work) run(t testing.TB, n int) {
-	c := clustertest.New(t, clustertest.Options{Nodes: w.nodes(n)})
+	c := clustertest.New(t, clustertest.Options{Nodes: cmp.Or(w.nodes, n)})
 	w.play(c, n)
 	require.Empty(t, c.Errors)
 }
 
 // BenchmarkGrowth reports the time of the processor for each object.
 func BenchmarkGrowth(b *testing.B) {
-	for _, w := range works {
+	for _, w := range append(works, nothing) {
 		for _, n := range []int{250, 500, 1000, 2000, 4000, 8000, 16000} {
 			b.Run(fmt.Sprintf("%s/%d", w.name, n), func(b *testing.B) {
 				start := processorTime()
@@ -193,13 +195,14 @@ func TestWorkIsLevel(t *testing.T) {
 	if race.On {
 		t.Skip("the race detector allocates")
 	}
+	set := nothing.memory(t, 0)
 	for _, w := range works {
 		t.Run(w.name, func(t *testing.T) {
 			if w.grows != "" {
 				t.Skip(w.grows)
 			}
-			few, fewBytes := w.allocated(t, 100)
-			many, manyBytes := w.allocated(t, 400)
+			few, fewBytes := w.allocated(t, 100, set)
+			many, manyBytes := w.allocated(t, 400, set)
 			t.Logf("%.2f of the allocations, %.2f of the bytes", many/few, manyBytes/fewBytes)
 			require.Less(t, many/few, most)
 			require.Less(t, manyBytes/fewBytes, most)
@@ -207,13 +210,22 @@ func TestWorkIsLevel(t *testing.T) {
 	}
 }
 
-// allocated is how often and how many bytes are allocated for an object.
-func (w work) allocated(t *testing.T, n int) (count, bytes float64) {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
+// allocated is how often and how many bytes are allocated for an object; set is for the Nodes alone.
+func (w work) allocated(t *testing.T, n int, set runtime.MemStats) (count, bytes float64) {
+	if w.nodes == 0 {
+		set = runtime.MemStats{}
+	}
+	m := w.memory(t, n)
+	return float64(m.Mallocs-set.Mallocs) / float64(n), float64(m.TotalAlloc-set.TotalAlloc) / float64(n)
+}
+
+// memory is what is allocated for n objects.
+func (w work) memory(t *testing.T, n int) runtime.MemStats {
+	var start, end runtime.MemStats
+	runtime.ReadMemStats(&start)
 	w.run(t, n)
-	runtime.ReadMemStats(&after)
-	return float64(after.Mallocs-before.Mallocs) / float64(n), float64(after.TotalAlloc-before.TotalAlloc) / float64(n)
+	runtime.ReadMemStats(&end)
+	return runtime.MemStats{Mallocs: end.Mallocs - start.Mallocs, TotalAlloc: end.TotalAlloc - start.TotalAlloc}
 }
 
 // TestStatementsAreLevel compares how many statements an object costs at two sizes. It needs a test
@@ -227,14 +239,18 @@ func TestStatementsAreLevel(t *testing.T) {
 			if w.grows != "" {
 				t.Skip(w.grows)
 			}
-			ratio := w.statements(t, 1000) / w.statements(t, 250)
+			var set float64
+			if w.nodes > 0 {
+				set = nothing.statements(t, 250)
+			}
+			ratio := (w.statements(t, 1000) - set) / 1000 / ((w.statements(t, 250) - set) / 250)
 			t.Logf("%.2f", ratio)
 			require.Less(t, ratio, most)
 		})
 	}
 }
 
-// statements is how many statements are executed for an object.
+// statements is how many statements are executed for n objects.
 func (w work) statements(t *testing.T, n int) (sum float64) {
 	profile := filepath.Join(t.TempDir(), "profile")
 	program, err := os.Executable()
@@ -253,5 +269,5 @@ func (w work) statements(t *testing.T, n int) (sum float64) {
 		sum += statements * count
 	}
 	require.Positive(t, sum)
-	return sum / float64(n)
+	return sum
 }
