@@ -130,6 +130,9 @@ func (s *scheduler) forget(name types.NamespacedName) {
 func (s *scheduler) finishBindings(c control.Call) error {
 	all := s.binding.toLookAt(c.Now)
 	for i, assumed := range all {
+		if s.binding.pods[assumed.Name()] != assumed {
+			continue // something has happened while another one was bound
+		}
 		pod := c.Cache.Get(kinds.Pod, assumed.Name())
 		if pod == nil || !s.isResponsibleFor(pod) {
 			s.forget(assumed.Name())

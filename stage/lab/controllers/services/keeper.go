@@ -1,11 +1,13 @@
 package services
 
 import (
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
@@ -41,19 +43,27 @@ func (k *keeper) podChanged(services []types.NamespacedName, ch reconcile.Change
 // the slices of its owners.
 func (k *keeper) sliceChanged(_ *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
 	name := types.NamespacedName{Namespace: ch.Object().GetNamespace(), Name: fields.Label(ch.Object(), serviceNameLabel)}
-	if l := k.layouts[name]; l != nil && ch.By != endpointsController && !l.wrote(ch.New) {
+	if l := k.layouts[name]; l != nil && ch.By != endpointsController && !l.knows(ch.New) {
 		delete(k.layouts, name)
 	}
 	return nil
 }
 
-// wrote reports whether a state of a slice is the one that was written last.
-func (l *layout) wrote(state *unstructured.Unstructured) bool {
-	return state != nil && slices.ContainsFunc(l.groups, func(g *portGroup) bool {
-		return slices.ContainsFunc(g.slices, func(s *slice) bool {
-			return s.stored != nil && s.stored.GetName() == state.GetName() && s.stored.GetResourceVersion() == state.GetResourceVersion()
-		})
-	})
+// knows reports whether a state of a slice is the last one that was written, or an earlier one: the
+// controller can see its own writes late.
+func (l *layout) knows(state *unstructured.Unstructured) bool {
+	if state == nil {
+		return false
+	}
+	for _, g := range l.groups {
+		for _, s := range g.slices {
+			if s.stored != nil && s.stored.GetName() == state.GetName() {
+				order, err := resourceversion.CompareResourceVersion(state.GetResourceVersion(), s.stored.GetResourceVersion())
+				return err == nil && order <= 0
+			}
+		}
+	}
+	return false
 }
 
 func (k *keeper) reconcile(c control.Call, service *unstructured.Unstructured) error {
@@ -63,27 +73,27 @@ func (k *keeper) reconcile(c control.Call, service *unstructured.Unstructured) e
 		return nil // the endpoints of a Service without a selector are kept by somebody else
 	}
 	l := k.layouts[c.Name]
-	delete(k.layouts, c.Name) // so that it is read again after an error
 	var at string
 	if l == nil || l.service.GetUID() != service.GetUID() || l.service.GetResourceVersion() != service.GetResourceVersion() {
 		selected := pods.OfAll(c.Cache.Select(kinds.Pod, service.GetNamespace(), selector))
 		at = k.times.all(service, selected)
 		l = readLayout(c, service, selected)
+		k.layouts[c.Name] = l // before the writes: they can take time, in which Pods change
 	} else {
 		at = k.times.some(service, l.takeIn(c))
 	}
-	if err := l.write(c, at); err != nil {
-		return err
+	err := l.write(c, at)
+	if err != nil {
+		delete(k.layouts, c.Name)
 	}
-	k.layouts[c.Name] = l
-	return nil
+	return err
 }
 
 // takeIn takes in the Pods that have changed, and returns them. A Pod that is gone, or no longer
 // selected, has no object.
 func (l *layout) takeIn(c control.Call) map[string]pods.Pod {
 	selector, changed := serviceSelector(l.service), map[string]pods.Pod{}
-	for name := range l.changed {
+	for _, name := range slices.Sorted(maps.Keys(l.changed)) {
 		obj := c.Cache.Get(kinds.Pod, types.NamespacedName{Namespace: l.service.GetNamespace(), Name: name})
 		if obj == nil || !selector.Matches(labels.Set(obj.GetLabels())) {
 			l.remove(name)
