@@ -24,7 +24,8 @@ var (
 )
 
 // servedSubresources are those that discovery lists. All others are refused.
-var servedSubresources = map[string]bool{"status": true, "scale": true, "binding": true, "eviction": true, "finalize": true, "log": true, "approval": true, "token": true}
+var servedSubresources = map[string]bool{"status": true, "scale": true, "binding": true, "eviction": true, "finalize": true, "log": true, "approval": true, "token": true,
+	"exec": true, "attach": true, "portforward": true}
 
 // serveSubresource answers a request for a subresource.
 func (c *call) serveSubresource() error {
@@ -43,21 +44,18 @@ func (c *call) serveSubresource() error {
 		return c.finalize()
 	case "log":
 		return c.log()
+	case "exec":
+		return c.exec()
+	case "attach":
+		return c.attach()
+	case "portforward":
+		return c.portForward()
 	case "token":
 		return c.token()
 	case "approval":
 		c.subresource = "status" // of which it is a part
 	}
 	return verbs[verb](c) // status
-}
-
-// log answers with the log of a Pod, which is empty: no process runs in it.
-func (c *call) log() error {
-	if _, err := c.cluster.Get(c.ctx, pods, c.key()); err != nil {
-		return err
-	}
-	writeText(c.w, http.StatusOK, "")
-	return nil
 }
 
 // refusal says whether a subresource is one that a kube-apiserver has and this server has not.
