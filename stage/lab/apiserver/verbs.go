@@ -74,6 +74,8 @@ func (s *Server) serveTarget(t target, w http.ResponseWriter, r *http.Request) e
 	switch {
 	case of.virtual:
 		return c.review()
+	case of.measured:
+		return c.ofRequest(c.measurements())
 	case t.subresource != "":
 		return c.serveSubresource()
 	case t.name != "" && of.isNamespaced() && t.namespace == "":

@@ -45,8 +45,9 @@ type Options struct {
 	// PortForward connects a client with a port of a Pod until the connection ends. The caller closes
 	// the connection after the call. An error is shown to the client, which may connect again.
 	PortForward func(ctx context.Context, pod *unstructured.Unstructured, port int, client io.ReadWriter) error
-	// Usage returns what a container that runs uses at a time. Default: the annotations of
-	// [UsagePrefix].
+	// Usage returns what a container that runs uses at a time, if the annotations of [UsagePrefix] do
+	// not say it. A server has the API metrics.k8s.io only if Usage is set: [Annotated] is for
+	// annotations alone.
 	Usage func(c Container, now time.Time) (Usage, error)
 }
 

@@ -10,6 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
+// MeasuresUsage reports whether the cluster has Options.Usage: whether a server has the API
+// metrics.k8s.io, as a cluster with metrics-server.
+func (r *Runtime) MeasuresUsage() bool { return r.options.Usage != nil }
+
+// Annotated is a function for Options.Usage in a cluster whose annotations alone say what containers
+// use. A Pod without annotations has no metrics.
+func Annotated(Container, time.Time) (Usage, error) { return Usage{}, ErrNotSimulated }
+
 // Usage returns what the containers of a Pod use now, by name. It is empty for a Pod none of whose
 // containers runs. The error is ErrNotSimulated if nothing says what a running container uses.
 func (r *Runtime) Usage(_ context.Context, pod *unstructured.Unstructured) (map[string]Usage, error) {
