@@ -10,7 +10,6 @@ import (
 
 	discoveryv2 "k8s.io/api/apidiscovery/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -186,8 +185,7 @@ func (c *call) newMetrics(of *unstructured.Unstructured, at time.Time) *unstruct
 }
 
 func usageFields(u containers.Usage) map[string]any {
-	text := func(q resource.Quantity) string { return q.String() }
-	return map[string]any{"cpu": text(u.CPU), "memory": text(u.Memory)}
+	return map[string]any{"cpu": u.CPU.String(), "memory": u.Memory.String()}
 }
 
 func sortedNames(used map[string]containers.Usage) []string {

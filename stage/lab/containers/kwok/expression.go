@@ -3,8 +3,10 @@ package kwok
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/google/cel-go/cel"
@@ -47,7 +49,8 @@ func quantity(v ref.Val) ref.Val {
 // compile compiles the expressions of an object.
 func (s *usageSpec) compile(d *decoder, n *yaml.Node) {
 	for i, u := range s.Usages {
-		for name, v := range u.Usage {
+		for _, name := range slices.Sorted(maps.Keys(u.Usage)) {
+			v := u.Usage[name]
 			path := fmt.Sprintf("spec.usages[%d].usage.%s", i, name)
 			at := find(n, "spec", "usages", i, "usage", name)
 			switch {

@@ -166,7 +166,7 @@ spec:
 		"f.yaml:11:88: spec.execs[0].local.securityContext: unknown field", "f.yaml:11:1: metadata.name: want the name of the object",
 		"f.yaml:11:1: spec.selector: only cluster-wide kinds have a selector: Exec is for the Pod of its name",
 		"f.yaml:13:1: kind: Metric is not supported", `f.yaml:15:1: apiVersion: want kwok.x-k8s.io/v1alpha1, got "v1"`,
-		"f.yaml:19:22: metadata.name: the field is there twice", "f.yaml:23:25: spec.usages[0].usage.cpu.expression: ", "undeclared reference to 'nothing'",
+		"f.yaml:19:21: metadata.name: the field is there twice", "f.yaml:23:25: spec.usages[0].usage.cpu.expression: ", "undeclared reference to 'nothing'",
 		`f.yaml:24:23: spec.usages[0].usage.memory.value: "much" is not a quantity, such as 250m or 64Mi`, "spec.usages[0].usage.disk: only cpu and memory are measured",
 	} {
 		require.ErrorContains(t, err, want)
