@@ -4,12 +4,10 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strconv"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/streams"
 	"github.com/stagecraft-go/stagecraft/stage/lab/containers"
@@ -20,11 +18,11 @@ const maxStreams = 2000
 
 // log answers with the log of a container.
 func (c *call) log() error {
-	var o corev1.PodLogOptions
-	if err := c.parameters(&o); err != nil {
+	o, err := c.logOptions()
+	if err != nil {
 		return err
 	}
-	log, err := containers.Of(c.cluster).Logs(c.ctx, c.key(), logOptions(o))
+	log, err := containers.Of(c.cluster).Logs(c.ctx, c.key(), o)
 	if err != nil {
 		return err
 	}
@@ -37,24 +35,34 @@ func (c *call) log() error {
 	return nil
 }
 
-// parameters decodes the parameters of a request into options of the core group.
-func (c *call) parameters(into runtime.Object) error {
-	if err := scheme.ParameterCodec.DecodeParameters(c.query, corev1.SchemeGroupVersion, into); err != nil {
-		return badRequest("%v", err)
+// logOptions reads the parameters of a request, whose names are those of PodLogOptions.
+func (c *call) logOptions() (o containers.LogOptions, err error) {
+	o = containers.LogOptions{Container: c.query.Get("container"), Stream: c.query.Get("stream"),
+		Follow: isTrue(c.query, "follow"), Previous: isTrue(c.query, "previous"), Timestamps: isTrue(c.query, "timestamps")}
+	for name, into := range map[string]**int64{"sinceSeconds": &o.SinceSeconds, "tailLines": &o.TailLines, "limitBytes": &o.LimitBytes} {
+		text := c.query.Get(name)
+		if text == "" {
+			continue
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return o, badRequest("%s: %q is not a whole number", name, text)
+		}
+		*into = &n
 	}
-	return nil
+	if text := c.query.Get("sinceTime"); text != "" {
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return o, badRequest("sinceTime: %q is not a time as in RFC 3339", text)
+		}
+		o.SinceTime = &at
+	}
+	return o, nil
 }
 
-func logOptions(o corev1.PodLogOptions) containers.LogOptions {
-	to := containers.LogOptions{Container: o.Container, Follow: o.Follow, Previous: o.Previous, Timestamps: o.Timestamps,
-		SinceSeconds: o.SinceSeconds, TailLines: o.TailLines, LimitBytes: o.LimitBytes}
-	if o.SinceTime != nil {
-		to.SinceTime = &o.SinceTime.Time
-	}
-	if o.Stream != nil {
-		to.Stream = *o.Stream
-	}
-	return to
+// wanted returns the streams that a request asks for.
+func (c *call) wanted() streams.Wanted {
+	return streams.Wanted{Stdin: isTrue(c.query, "stdin"), Stdout: isTrue(c.query, "stdout"), Stderr: isTrue(c.query, "stderr"), TTY: isTrue(c.query, "tty")}
 }
 
 // A textWriter writes an answer that can take long.
@@ -88,38 +96,29 @@ func (w *textWriter) Flush() error {
 
 // exec runs a command in a container.
 func (c *call) exec() error {
-	var o corev1.PodExecOptions
-	if err := c.parameters(&o); err != nil {
-		return err
-	}
-	run, err := containers.Of(c.cluster).Exec(c.ctx, c.key(), o.Container)
+	run, err := containers.Of(c.cluster).Exec(c.ctx, c.key(), c.query.Get("container"))
 	if err != nil {
 		return err
 	}
-	if len(o.Command) == 0 {
+	argv := c.query["command"]
+	if len(argv) == 0 {
 		return badRequest("you must specify at least one command for the container")
 	}
-	wanted := streams.Wanted{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, TTY: o.TTY}
 	return c.connect(func(ctx context.Context) error {
-		return streams.Command(ctx, c.w, c.r, wanted, func(ctx context.Context, s containers.Streams) (int, error) {
-			return run(ctx, containers.Command{Argv: o.Command, Streams: s})
+		return streams.Command(ctx, c.w, c.r, c.wanted(), func(ctx context.Context, s containers.Streams) (int, error) {
+			return run(ctx, containers.Command{Argv: argv, Streams: s})
 		})
 	})
 }
 
 // attach connects the client with the process of a container.
 func (c *call) attach() error {
-	var o corev1.PodAttachOptions
-	if err := c.parameters(&o); err != nil {
-		return err
-	}
-	attach, err := containers.Of(c.cluster).Attach(c.ctx, c.key(), o.Container)
+	attach, err := containers.Of(c.cluster).Attach(c.ctx, c.key(), c.query.Get("container"))
 	if err != nil {
 		return err
 	}
-	wanted := streams.Wanted{Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr, TTY: o.TTY}
 	return c.connect(func(ctx context.Context) error {
-		return streams.Command(ctx, c.w, c.r, wanted, func(ctx context.Context, s containers.Streams) (int, error) {
+		return streams.Command(ctx, c.w, c.r, c.wanted(), func(ctx context.Context, s containers.Streams) (int, error) {
 			return 0, attach(ctx, s)
 		})
 	})

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,6 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/websocket"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/client-go/kubernetes"
@@ -157,13 +161,21 @@ func TestExecEndsWithItsClient(t *testing.T) {
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		out, in := io.Pipe()
-		done := make(chan error)
+		done, began := make(chan error, 1), make(chan error, 1)
 		go func() {
 			done <- executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: in, Stderr: io.Discard})
 		}()
 		text := make([]byte, 6)
-		_, err = io.ReadFull(out, text)
-		require.NoError(t, err)
+		go func() {
+			_, err := io.ReadFull(out, text)
+			began <- err
+		}()
+		select {
+		case err := <-began:
+			require.NoError(t, err)
+		case err := <-done:
+			t.Fatal(err)
+		}
 		require.Equal(t, "waits\n", string(text))
 		cancel()
 		require.ErrorIs(t, <-done, context.Canceled, name)
@@ -206,13 +218,13 @@ func TestClosingEndsExecs(t *testing.T) {
 	}})
 	executor, err := executors["WebSocket"](config, execURL(t, config, false, false, "wait"))
 	require.NoError(t, err)
-	done := make(chan error)
+	done := make(chan error, 1)
 	go func() {
 		done <- executor.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: io.Discard, Stderr: io.Discard})
 	}()
 	<-begun
 	require.NoError(t, listener.Close())
-	require.Error(t, <-done)
+	require.ErrorContains(t, <-done, "context canceled")
 }
 
 // TestPortForward: client-go forwards connections by SPDY, and by SPDY in a WebSocket.
@@ -281,11 +293,11 @@ func TestLogsOfAServer(t *testing.T) {
 		`previous terminated container "c" in pod "p" not found`:           {Previous: true},
 		"tailLines: Invalid value: -1: must be greater than or equal to 0": {TailLines: new(int64(-1))},
 	} {
-		_, err = pods.GetLogs("p", o).DoRaw(t.Context())
+		_, err = pods.GetLogs("p", o).Stream(t.Context())
 		require.ErrorContains(t, err, want)
 	}
 	_, config = listen(t, containers.Options{})
-	_, err = kubernetes.NewForConfigOrDie(config).CoreV1().Pods("default").GetLogs("p", &corev1.PodLogOptions{}).DoRaw(t.Context())
+	_, err = kubernetes.NewForConfigOrDie(config).CoreV1().Pods("default").GetLogs("p", &corev1.PodLogOptions{}).Stream(t.Context())
 	require.ErrorContains(t, err, `the log of container "c" in pod "p" is not simulated`)
 	for name, newExecutor := range executors {
 		executor, err := newExecutor(config, execURL(t, config, false, false, "x"))
@@ -321,6 +333,7 @@ func TestLogsInVirtualTime(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, "one\n", text.String())
 		lab.Advance(605 * time.Second)
+		lab.Advance(time.Second) // the reader of the log looks at the clock
 		require.Equal(t, "one\ntwo\n", text.String())
 
 		conn, err := config.Dial(t.Context(), "", "")
@@ -338,8 +351,44 @@ func TestLogsInVirtualTime(t *testing.T) {
 		require.NoError(t, ws.Close())
 
 		lab.Advance(2 * time.Hour)
+		lab.Advance(time.Second)
 		require.NoError(t, <-done)
 		require.Equal(t, "one\ntwo\nthree\n", text.String())
 		_ = log.Close()
 	})
+}
+
+// TestUsage: the API of metrics-server, for nodes and Pods, and a cluster without it.
+func TestUsage(t *testing.T) {
+	_, config := listen(t, containers.Options{Usage: func(c containers.Container, _ time.Time) (containers.Usage, error) {
+		return containers.Usage{CPU: resource.MustParse("250m"), Memory: resource.MustParse("64Mi")}, nil
+	}})
+	client := kubernetes.NewForConfigOrDie(config)
+	read := func(path string, header ...string) string {
+		r := client.CoreV1().RESTClient().Get().RequestURI("/apis/metrics.k8s.io/v1beta1/" + path)
+		if len(header) > 0 {
+			r = r.SetHeader("Accept", header[0])
+		}
+		text, err := r.DoRaw(t.Context())
+		require.NoError(t, err, string(text))
+		return string(text)
+	}
+	require.JSONEq(t, `{"apiVersion":"metrics.k8s.io/v1beta1","kind":"PodMetrics","metadata":{"name":"p","namespace":"default","creationTimestamp":"2006-01-02T15:04:05Z"},
+		"timestamp":"2006-01-02T15:04:05Z","window":"15s","containers":[{"name":"c","usage":{"cpu":"250m","memory":"64Mi"}}]}`, read("namespaces/default/pods/p"))
+	require.Contains(t, read("pods"), `"kind":"PodMetricsList"`)
+	require.NotContains(t, read("pods?labelSelector=app"), "250m")
+	require.NotContains(t, read("namespaces/other/pods"), "250m")
+	nodes := read("nodes?labelSelector=kubernetes.io/hostname")
+	require.Contains(t, nodes, `"usage":{"cpu":"250m","memory":"64Mi"}`)
+	require.Contains(t, nodes, `"usage":{"cpu":"0","memory":"0"}`)
+	require.Contains(t, read("pods", "application/json;as=Table;v=v1;g=meta.k8s.io"), `"cells":["p","250m","64Mi","15s"]`)
+	_, err := client.CoreV1().RESTClient().Get().AbsPath("/apis/metrics.k8s.io/v1beta1/namespaces/default/pods/none").Do(t.Context()).Raw()
+	require.True(t, apierrors.IsNotFound(err))
+	groups, err := client.Discovery().ServerGroups()
+	require.NoError(t, err)
+	require.True(t, slices.ContainsFunc(groups.Groups, func(g metav1.APIGroup) bool { return g.Name == "metrics.k8s.io" }))
+
+	_, config = listen(t, containers.Options{})
+	_, err = kubernetes.NewForConfigOrDie(config).CoreV1().RESTClient().Get().AbsPath("/apis/metrics.k8s.io/v1beta1/nodes").Do(t.Context()).Raw()
+	require.True(t, apierrors.IsNotFound(err))
 }

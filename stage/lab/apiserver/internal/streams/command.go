@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -57,7 +58,7 @@ func Command(ctx context.Context, w http.ResponseWriter, r *http.Request, wanted
 	return open(hijackable{w}, r, wanted, func(s *session) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		defer context.AfterFunc(ctx, s.close)()
+		defer context.AfterFunc(ctx, s.interrupt)()
 		defer s.close()
 		go func() {
 			select {
@@ -89,11 +90,23 @@ func (s *session) run(ctx context.Context, wanted Wanted, run func(context.Conte
 	if s.resize != nil {
 		_ = s.resize.Close()
 	}
-	if ctx.Err() == nil {
-		_, _ = s.status.Write(s.statusOf(code, err))
-	}
+	_, _ = s.status.Write(s.statusOf(code, err)) // the client may have left
 	s.close()
 	sizes.Wait()
+}
+
+// interruptTime is how long a command may go on after its context has ended, before its client is
+// cut off.
+const interruptTime = 5 * time.Second
+
+// interrupt ends the input of a command whose context has ended.
+func (s *session) interrupt() {
+	for _, b := range []*buffer{s.stdin, s.resize} {
+		if b != nil {
+			b.end(errLeft)
+		}
+	}
+	time.AfterFunc(interruptTime, s.close)
 }
 
 // protected turns a panic of a command into its error.
