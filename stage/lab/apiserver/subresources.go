@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -60,13 +61,14 @@ func (c *call) serveSubresource() error {
 
 // refusal says whether a subresource is one that a kube-apiserver has and this server has not.
 func (c *call) refusal() error {
+	first, _, _ := strings.Cut(c.subresource, "/") // a proxy has a path
 	for _, v := range recorded() {
 		for _, r := range v.Resources {
 			if v.Group != c.resource.Group || r.Resource != c.resource.Resource {
 				continue
 			}
 			for _, sub := range r.Subresources {
-				if sub.Subresource == c.subresource && !servedSubresources[c.subresource] {
+				if sub.Subresource == first && !servedSubresources[first] {
 					return badRequest("%s/%s is not served by an in-memory cluster: no process runs in its Pods", r.Resource, sub.Subresource)
 				}
 			}

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -175,4 +178,42 @@ spec:
 	require.ErrorAs(t, err, &fault)
 	_, err = kwok.Parse("f.yaml", []byte("a: [\n"))
 	require.Error(t, err)
+}
+
+// TestFilesOfKwok: the files that come with kwok are read as they are, where the module is in the
+// cache. Metrics are refused.
+func TestFilesOfKwok(t *testing.T) {
+	cache, err := exec.Command("go", "env", "GOMODCACHE").Output()
+	require.NoError(t, err)
+	dir := filepath.Join(strings.TrimSpace(string(cache)), "sigs.k8s.io", "kwok@v0.8.0")
+	for name, want := range map[string]string{
+		"demo/logs.yaml": "", "demo/exec.yaml": "", "demo/attach.yaml": "", "demo/port-forward.yaml": "",
+		"test/e2e/logs.yaml": "", "test/e2e/exec.yaml": "", "test/e2e/attach.yaml": "", "test/e2e/port_forward.yaml": "",
+		"kustomize/metrics/usage/usage-from-annotation.yaml": "",
+		"kustomize/metrics/resource/metrics-resource.yaml":   "Metric is not supported",
+	} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if errors.Is(err, os.ErrNotExist) {
+			t.Skip("kwok is not in the module cache")
+		}
+		require.NoError(t, err)
+		_, err = kwok.Parse(name, text)
+		if want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// TestExpressionsHaveALimit: an expression of much work is an error, not a wait.
+func TestExpressionsHaveALimit(t *testing.T) {
+	loops := "[1,2,3,4,5,6,7,8,9,10].all(%, X)"
+	expression := "1.0 > 2.0"
+	for _, name := range strings.Split("abcdefghi", "") {
+		expression = strings.ReplaceAll(strings.ReplaceAll(loops, "%", name), "X", expression+" || true")
+	}
+	o := parsed(t, `{kind: ClusterResourceUsage, apiVersion: kwok.x-k8s.io/v1alpha1, metadata: {name: x}, spec: {usages: [{usage: {cpu: {expression: "`+expression+` ? 1.0 : 2.0"}}}]}}`).Options(kwok.Host{})
+	_, err := o.Usage(container("web", "a"), time.Now())
+	require.ErrorContains(t, err, "cost limit exceeded")
 }
