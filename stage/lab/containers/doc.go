@@ -18,7 +18,7 @@
 //			return 0, nil
 //		},
 //	}})
-//	output, err := lab.Exec("db-0", "", "redis-cli", "ping") // "pong\n"
+//	result, err := lab.Exec("db-0", "", "redis-cli", "ping") // result.Stdout is "pong\n"
 //
 // Package stage/lab/apiserver finds the functions of the lab whose cluster it serves, so that
 // kubectl logs, exec, cp, attach, port-forward and top do the same. A cluster without a lab gets
