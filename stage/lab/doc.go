@@ -19,13 +19,19 @@
 //   - [github.com/stagecraft-go/stagecraft/stage/lab/defaults] and
 //     [github.com/stagecraft-go/stagecraft/stage/lab/validation]: what kube-apiserver fills in and
 //     refuses in objects of built-in kinds
+//
 //   - [github.com/stagecraft-go/stagecraft/stage/lab/definitions]: the same for the kinds of
 //     CustomResourceDefinitions; [github.com/stagecraft-go/stagecraft/stage/lab/definitions/validity] checks
 //     the definitions themselves
+//
 //   - [github.com/stagecraft-go/stagecraft/stage/lab/controllers]: the controllers of Kubernetes.
 //     The packages below it are workloads, batch, autoscaling, scheduling, nodes, volumes,
 //     services, namespaces, disruption, quota, admission, resources, kubelet, which runs Pods, and
 //     features, which reports fields that are not modelled
+//
+//   - [github.com/stagecraft-go/stagecraft/stage/lab/containers]: what containers print, answer and
+//     use, as functions: logs, exec, port-forward and usage;
+//     [github.com/stagecraft-go/stagecraft/stage/lab/containers/kwok] reads kwok's files of them
 //
 // # Study in virtual time
 //

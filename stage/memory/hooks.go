@@ -63,6 +63,9 @@ type Hooks struct {
 	// Confirm is like Remote, but the cluster calls its function last, for a valid object, and the
 	// function must not change the object.
 	Confirm func(*Review) func() error
+	// Provides is a value for other users of the cluster, who find it by its type with [Provided].
+	// The cluster does not use it. Nil: nothing.
+	Provides any
 }
 
 // Extend adds hooks to the cluster of this handle, after earlier hooks. They replace hooks of the
@@ -83,6 +86,21 @@ func (c *Cluster) HasHooks(name string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.ContainsFunc(c.hooks, func(h Hooks) bool { return h.Name == name })
+}
+
+// Provided returns the value of type T that the hooks of a cluster provide, of the last hooks if
+// several do. It returns false without such hooks. A server finds in this way what a cluster has
+// besides objects, such as the logs of its containers.
+func Provided[T any](c *Cluster) (T, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, h := range slices.Backward(c.hooks) {
+		if v, is := h.Provides.(T); is {
+			return v, true
+		}
+	}
+	var none T
+	return none, false
 }
 
 // A remoteCall is the error of a write that the cluster repeats after the calls.

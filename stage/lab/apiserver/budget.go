@@ -45,7 +45,7 @@ func (b *budget) Value(key any) any {
 // begin gives a request its budget, which the caller ends.
 func (s *Server) begin(r *http.Request) (*http.Request, *budget) {
 	b := &budget{Context: r.Context(), large: s.large}
-	if s.maxTime > 0 && !isWatch(r) {
+	if s.maxTime > 0 && !isWatch(r) && !isStream(r) {
 		b.Context, b.cancel = context.WithTimeout(b.Context, s.maxTime)
 	}
 	return r.WithContext(b), b
@@ -78,4 +78,17 @@ func take(ctx context.Context, size int) error {
 // isWatch reports whether a request is answered with events until one side ends it.
 func isWatch(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.URL.RawQuery != "" && verbOf(r) == "watch"
+}
+
+// isStream reports whether a request is one that lasts as long as its client wants: a log that is
+// followed, or a connection with a container.
+func isStream(r *http.Request) bool {
+	t, is := route(r.URL.Path).(target)
+	switch {
+	case !is || t.resource.Resource != "pods":
+		return false
+	case t.subresource == "log":
+		return isTrue(r.URL.Query(), "follow")
+	}
+	return t.subresource == "exec" || t.subresource == "attach" || t.subresource == "portforward"
 }

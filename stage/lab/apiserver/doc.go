@@ -51,6 +51,15 @@
 //   - controller-runtime acts 200 virtual ms after the start. After Lab.Advance a manager may still have
 //     to react to what the lab did last: advance a little more before you look.
 //
+// # Logs, exec and usage
+//
+// What containers print and do are functions of the program: labtest.Options.Containers, or hooks of
+// package stage/lab/containers in a cluster without a lab. The server has them without an option:
+// kubectl logs, exec, cp, attach and port-forward work, by WebSocket and by SPDY, and kubectl top if
+// the program says what containers use. Without a function a request fails with the code 501. Clients of
+// client-go dial for exec and port-forward themselves, so that they need [Listen]; in a bubble
+// use Exec of the lab.
+//
 // # Concurrency
 //
 // A Server is safe for concurrent use. Requests are answered by the goroutine that net/http has for
@@ -94,7 +103,7 @@
 // keeps what they have to say to an audit log, and that nobody checks the types of their expressions for
 // their status; both also about Scales, Bindings, Evictions and TokenRequests; the admission plugin
 // ServiceAccount by [Options].ServiceAccounts; managedFields from creation on; dry runs;
-// the subresources status, scale, binding, eviction, finalize, approval, and log, which is empty;
+// the subresources status, scale, binding, eviction, finalize and approval; log, exec, attach and portforward, see below;
 // reviews of access, which allow everything; tokens of ServiceAccounts, which are not signed: a
 // TokenReview knows whose they are, requests are not taken with them.
 //

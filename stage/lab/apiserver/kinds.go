@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/version"
 
+	"github.com/stagecraft-go/stagecraft/stage/lab/containers"
 	"github.com/stagecraft-go/stagecraft/stage/lab/definitions"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
@@ -48,13 +49,14 @@ func isRecorded(group string) bool {
 // A resource is what is served under one name.
 type resource struct {
 	discoveryv2.APIResourceDiscovery
-	kind    schema.GroupVersionKind
-	storage schema.GroupVersionKind // the kind as which objects are stored
-	version schema.GroupVersion
-	virtual bool           // nothing is stored, as for reviews of access
-	scale   *scalePaths    // nil: it has no scale
-	columns []printColumn  // additionalPrinterColumns of a custom kind
-	schema  map[string]any // openAPIV3Schema of a custom kind; nil if it is a built-in one
+	kind     schema.GroupVersionKind
+	storage  schema.GroupVersionKind // the kind as which objects are stored
+	version  schema.GroupVersion
+	virtual  bool           // nothing is stored, as for reviews of access
+	measured bool           // nothing is stored: it is what containers use
+	scale    *scalePaths    // nil: it has no scale
+	columns  []printColumn  // additionalPrinterColumns of a custom kind
+	schema   map[string]any // openAPIV3Schema of a custom kind; nil if it is a built-in one
 
 	types       func() (managedfields.TypeConverter, error)
 	definition  *unstructured.Unstructured // of a custom kind
@@ -136,6 +138,9 @@ func (x *kindIndex) refresh() {
 		x.add(builtinGroup(v, known, stored))
 	}
 	x.addCustom(stored)
+	if containers.Of(x.cluster).MeasuresUsage() {
+		x.add(usageGroup())
+	}
 }
 
 func (x *kindIndex) add(g group) {

@@ -35,6 +35,7 @@ type ListenOptions struct {
 // A Listener serves a cluster over TLS to those who have its token. It is safe for concurrent use.
 type Listener struct {
 	server *http.Server
+	closes func() // connections with containers
 	done   chan error
 	url    string
 	token  string
@@ -62,7 +63,7 @@ func Listen(c *memory.Cluster, o ListenOptions) (*Listener, error) {
 	}
 	secret := make([]byte, 16)
 	_, _ = rand.Read(secret) // it never fails
-	l := &Listener{url: "https://" + socket.Addr().String(), token: hex.EncodeToString(secret), ca: ca, done: make(chan error, 1)}
+	l := &Listener{closes: handler.connections.close, url: "https://" + socket.Addr().String(), token: hex.EncodeToString(secret), ca: ca, done: make(chan error, 1)}
 	l.server = newServer(l.authenticated(handler))
 	l.server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	go func() { l.done <- l.server.ServeTLS(socket, "", "") }()
@@ -114,6 +115,7 @@ func (l *Listener) URL() string { return l.url }
 // Close ends all requests, watches too, and returns when nothing listens any more.
 func (l *Listener) Close() error {
 	err := l.server.Close()
+	l.closes()
 	if ended := <-l.done; !errors.Is(ended, http.ErrServerClosed) {
 		err = errors.Join(err, ended)
 	}

@@ -1,9 +1,11 @@
 package apiserver
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"runtime/debug"
 	"time"
@@ -80,6 +82,8 @@ type Server struct {
 	handler http.Handler
 	large   chan struct{} // requests with large bodies
 	maxTime time.Duration
+
+	connections connections
 }
 
 // New returns a server for a cluster, which from now on fills in what objects leave open, refuses what is
@@ -176,6 +180,12 @@ type observedWriter struct {
 func (w *observedWriter) WriteHeader(code int) {
 	w.code = code
 	w.ResponseWriter.WriteHeader(code)
+}
+
+// Hijack takes over the connection, whose answer begins with 101.
+func (w *observedWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	w.code = http.StatusSwitchingProtocols
+	return http.NewResponseController(w.ResponseWriter).Hijack()
 }
 
 // Unwrap lets a watch flush.

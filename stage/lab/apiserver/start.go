@@ -38,6 +38,7 @@ func Start(t T, c *memory.Cluster, o Options) *rest.Config {
 	}()
 	t.Cleanup(func() {
 		_ = server.Close()
+		handler.connections.close()
 		<-done
 	})
 	return &rest.Config{

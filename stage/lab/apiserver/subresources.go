@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,7 +25,8 @@ var (
 )
 
 // servedSubresources are those that discovery lists. All others are refused.
-var servedSubresources = map[string]bool{"status": true, "scale": true, "binding": true, "eviction": true, "finalize": true, "log": true, "approval": true, "token": true}
+var servedSubresources = map[string]bool{"status": true, "scale": true, "binding": true, "eviction": true, "finalize": true, "log": true, "approval": true, "token": true,
+	"exec": true, "attach": true, "portforward": true}
 
 // serveSubresource answers a request for a subresource.
 func (c *call) serveSubresource() error {
@@ -43,6 +45,12 @@ func (c *call) serveSubresource() error {
 		return c.finalize()
 	case "log":
 		return c.log()
+	case "exec":
+		return c.exec()
+	case "attach":
+		return c.attach()
+	case "portforward":
+		return c.portForward()
 	case "token":
 		return c.token()
 	case "approval":
@@ -51,24 +59,16 @@ func (c *call) serveSubresource() error {
 	return verbs[verb](c) // status
 }
 
-// log answers with the log of a Pod, which is empty: no process runs in it.
-func (c *call) log() error {
-	if _, err := c.cluster.Get(c.ctx, pods, c.key()); err != nil {
-		return err
-	}
-	writeText(c.w, http.StatusOK, "")
-	return nil
-}
-
 // refusal says whether a subresource is one that a kube-apiserver has and this server has not.
 func (c *call) refusal() error {
+	first, _, _ := strings.Cut(c.subresource, "/") // a proxy has a path
 	for _, v := range recorded() {
 		for _, r := range v.Resources {
 			if v.Group != c.resource.Group || r.Resource != c.resource.Resource {
 				continue
 			}
 			for _, sub := range r.Subresources {
-				if sub.Subresource == c.subresource && !servedSubresources[c.subresource] {
+				if sub.Subresource == first && !servedSubresources[first] {
 					return badRequest("%s/%s is not served by an in-memory cluster: no process runs in its Pods", r.Resource, sub.Subresource)
 				}
 			}

@@ -90,7 +90,7 @@ func number(n *int32) int64 {
 	return int64(*n)
 }
 
-func containers(spec corev1.PodSpec) (names, images string) {
+func namesAndImages(spec corev1.PodSpec) (names, images string) {
 	var of [2][]string
 	for _, c := range spec.Containers {
 		of[0], of[1] = append(of[0], c.Name), append(of[1], c.Image)

@@ -23,7 +23,7 @@ func (c cells) config(obj any) []any {
 	case *corev1.ConfigMap:
 		return []any{o.Name, int64(len(o.Data) + len(o.BinaryData)), c.age(o.CreationTimestamp)}
 	case *corev1.PodTemplate:
-		names, images := containers(o.Template.Spec)
+		names, images := namesAndImages(o.Template.Spec)
 		return []any{o.Name, names, images, metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: o.Template.Labels})}
 	case *corev1.ResourceQuota:
 		requests, limits := quotaTexts(o)

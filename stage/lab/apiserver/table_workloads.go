@@ -23,21 +23,21 @@ func (c cells) workload(obj any) []any {
 	case *corev1.ReplicationController:
 		names, images := "", ""
 		if o.Spec.Template != nil {
-			names, images = containers(o.Spec.Template.Spec)
+			names, images = namesAndImages(o.Spec.Template.Spec)
 		}
 		return []any{o.Name, number(o.Spec.Replicas), int64(o.Status.Replicas), int64(o.Status.ReadyReplicas), c.age(o.CreationTimestamp), names, images, labels.FormatLabels(o.Spec.Selector)}
 	case *appsv1.ReplicaSet:
-		names, images := containers(o.Spec.Template.Spec)
+		names, images := namesAndImages(o.Spec.Template.Spec)
 		return []any{o.Name, number(o.Spec.Replicas), int64(o.Status.Replicas), int64(o.Status.ReadyReplicas), c.age(o.CreationTimestamp), names, images, metav1.FormatLabelSelector(o.Spec.Selector)}
 	case *appsv1.Deployment:
-		names, images := containers(o.Spec.Template.Spec)
+		names, images := namesAndImages(o.Spec.Template.Spec)
 		return []any{o.Name, fmt.Sprintf("%d/%d", o.Status.ReadyReplicas, number(o.Spec.Replicas)), int64(o.Status.UpdatedReplicas), int64(o.Status.AvailableReplicas), c.age(o.CreationTimestamp), names, images, selectorText(o.Spec.Selector)}
 	case *appsv1.StatefulSet:
-		names, images := containers(o.Spec.Template.Spec)
+		names, images := namesAndImages(o.Spec.Template.Spec)
 		return []any{o.Name, fmt.Sprintf("%d/%d", o.Status.ReadyReplicas, number(o.Spec.Replicas)), c.age(o.CreationTimestamp), names, images}
 	case *appsv1.DaemonSet:
 		s := o.Status
-		names, images := containers(o.Spec.Template.Spec)
+		names, images := namesAndImages(o.Spec.Template.Spec)
 		return []any{o.Name, int64(s.DesiredNumberScheduled), int64(s.CurrentNumberScheduled), int64(s.NumberReady), int64(s.UpdatedNumberScheduled), int64(s.NumberAvailable),
 			labels.FormatLabels(o.Spec.Template.Spec.NodeSelector), c.age(o.CreationTimestamp), names, images, metav1.FormatLabelSelector(o.Spec.Selector)}
 	case *appsv1.ControllerRevision:
@@ -79,7 +79,7 @@ func (c cells) job(o *batchv1.Job) []any {
 	default:
 		took = duration.HumanDuration(end.Sub(start.Time))
 	}
-	names, images := containers(o.Spec.Template.Spec)
+	names, images := namesAndImages(o.Spec.Template.Spec)
 	return []any{o.Name, jobStatus(o), completions, took, c.age(o.CreationTimestamp), names, images, metav1.FormatLabelSelector(o.Spec.Selector)}
 }
 
@@ -115,7 +115,7 @@ func (c cells) cronJob(o *batchv1.CronJob) []any {
 	if o.Spec.Suspend != nil {
 		suspended = map[bool]string{true: "True", false: "False"}[*o.Spec.Suspend]
 	}
-	names, images := containers(o.Spec.JobTemplate.Spec.Template.Spec)
+	names, images := namesAndImages(o.Spec.JobTemplate.Spec.Template.Spec)
 	return []any{o.Name, o.Spec.Schedule, zone, suspended, int64(len(o.Status.Active)), last, c.age(o.CreationTimestamp),
 		names, images, metav1.FormatLabelSelector(o.Spec.JobTemplate.Spec.Selector)}
 }

@@ -37,6 +37,8 @@ type call struct {
 	cluster *memory.Cluster // as the user of the request
 	schemas *definitions.Index
 	events  *eventCache
+	// connections are those of the server.
+	connections *connections
 
 	requester *user.DefaultInfo
 	form      form
@@ -72,6 +74,8 @@ func (s *Server) serveTarget(t target, w http.ResponseWriter, r *http.Request) e
 	switch {
 	case of.virtual:
 		return c.review()
+	case of.measured:
+		return c.ofRequest(c.measurements())
 	case t.subresource != "":
 		return c.serveSubresource()
 	case t.name != "" && of.isNamespaced() && t.namespace == "":
@@ -98,7 +102,7 @@ func (s *Server) newCall(t target, of *resource, w http.ResponseWriter, r *http.
 	if err != nil {
 		return nil, err
 	}
-	c := &call{target: t, ctx: t.context(w, r), of: of, bare: s.bare, ca: s.ca, cluster: s.cluster.Shared(), schemas: s.schemas, events: &s.events, form: f, w: w, r: r, query: r.URL.Query()}
+	c := &call{target: t, ctx: t.context(w, r), of: of, bare: s.bare, ca: s.ca, cluster: s.cluster.Shared(), schemas: s.schemas, events: &s.events, connections: &s.connections, form: f, w: w, r: r, query: r.URL.Query()}
 	if user := r.Header.Get("Impersonate-User"); user != "" {
 		c.cluster = c.cluster.Impersonate(user)
 	}

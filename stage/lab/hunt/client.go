@@ -155,6 +155,9 @@ func (p *Process) hasOwner(obj *unstructured.Unstructured) bool {
 
 // changes reports whether a write that succeeded has changed something.
 func changes(q request, old, obj *unstructured.Unstructured) bool {
+	if q.verb == execVerb {
+		return false
+	}
 	if q.verb == "delete" || q.verb == "evict" {
 		return old != nil && old.GetDeletionTimestamp() == nil
 	}

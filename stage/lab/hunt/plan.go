@@ -235,7 +235,7 @@ var policies = map[string]metav1.DeletionPropagation{
 
 // checkSite reports a fault at a place where it cannot be.
 func (f Fault) checkSite() error {
-	verbs := []string{"create", "update", "patch", "apply", "delete", "evict"}
+	verbs := []string{"create", "update", "patch", "apply", "delete", "evict", execVerb}
 	if !f.At.IsWrite() {
 		verbs = []string{"ADDED", "MODIFIED", "DELETED"}
 	}

@@ -69,6 +69,11 @@
 //
 //	command.stagecraft-go.github.io/migrate: sleep 5; exit 0
 //
+// Logs, commands, ports and usage of containers are functions of Options.Containers, for plain calls
+// ([Lab.Logs], [Lab.Exec]) and for kubectl, see package stage/lab/containers:
+//
+//	result, err := lab.Exec("db-0", "", "redis-cli", "ping")
+//
 // See package stage/lab/controllers/kubelet. If labtest.Options.Stages has Stages for Pods, or
 // OnlyStages is set, Stages play all Pods instead. Controllers and kubelets record Events.
 //

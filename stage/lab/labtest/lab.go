@@ -14,6 +14,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/lab/containers"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/autoscaling"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/features"
@@ -69,6 +70,10 @@ type Options struct {
 	Objects []any
 	// Kubelets are the options of the kubelets that do what Pods say, see package kubelet.
 	Kubelets kubelet.Options
+	// Containers say what containers print, answer and use, for [Lab.Logs] and [Lab.Exec], for
+	// HorizontalPodAutoscalers, and for the clients of a server of package stage/lab/apiserver. See
+	// package stage/lab/containers. Functions of a server's requests run in other goroutines.
+	Containers containers.Options
 	// NoEvents turns off the Events that controllers and kubelets record as on a cluster.
 	NoEvents bool
 	// Timing is how long things take. Nil: only what Pods and Stages say takes time. See
@@ -79,7 +84,7 @@ type Options struct {
 	// write that causes it.
 	GarbageCollection *simulation.GarbageCollection
 	// Metrics are the metrics that HorizontalPodAutoscalers use. Default
-	// autoscaling.FromAnnotations.
+	// autoscaling.FromAnnotations, and Containers.Usage for CPU and memory of Pods without annotations.
 	Metrics autoscaling.Metrics
 	// Failures make random objects fail.
 	Failures []Failure
@@ -205,7 +210,7 @@ func (l *Lab) simulate() (err error) {
 }
 
 func (l *Lab) hooks() []memory.Hooks {
-	all := []memory.Hooks{defaults.Hooks(), l.schemas.Hooks(), definitions.Check(), validation.Hooks(), {Name: "admission", Review: l.admit}}
+	all := []memory.Hooks{defaults.Hooks(), l.schemas.Hooks(), definitions.Check(), validation.Hooks(), {Name: "admission", Review: l.admit}, containers.Hooks(l.containers())}
 	if l.options.Quiet {
 		return all
 	}
@@ -237,7 +242,7 @@ func (l *Lab) addDefaultControllers() error {
 	if l.options.OnlyControllers {
 		return nil
 	}
-	defaults := append(defaultControllers(controllers.Options{Autoscaling: autoscaling.Options{Metrics: l.options.Metrics}}), l.podKubelets()...)
+	defaults := append(defaultControllers(controllers.Options{Autoscaling: autoscaling.Options{Metrics: l.metrics()}}), l.podKubelets()...)
 	if err := runTwice(defaults, l.options.Controllers); err != nil {
 		return err
 	}

@@ -40,7 +40,12 @@ func (l *Lab) Settle() {
 // autoscalerSays returns a text that an autoscaler keeps the lab from settling, or "". With a
 // metrics function it does, because the function can change with the time.
 func (l *Lab) autoscalerSays() string {
-	if l.options.Metrics == nil {
+	source := "Options.Metrics"
+	switch {
+	case l.options.Metrics != nil:
+	case l.options.Containers.Usage != nil:
+		source = "Options.Containers.Usage"
+	default:
 		return ""
 	}
 	kind := schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}
@@ -49,7 +54,7 @@ func (l *Lab) autoscalerSays() string {
 		return ""
 	}
 	first := list.Items[0]
-	return fmt.Sprintf("; HorizontalPodAutoscaler %s/%s asks Options.Metrics every 15s, so that the lab never settles: use Advance or WaitCurrent", first.GetNamespace(), first.GetName())
+	return fmt.Sprintf("; HorizontalPodAutoscaler %s/%s asks %s every 15s, so that the lab never settles: use Advance or WaitCurrent", first.GetNamespace(), first.GetName(), source)
 }
 
 func never() bool { return false }

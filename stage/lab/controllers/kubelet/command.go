@@ -27,10 +27,11 @@ type program struct {
 	runs    time.Duration // how long
 	code    int64         // with which exit code it ends then
 	guessed bool          // the command does not say it: the container ends as soon as the kubelet stops it
+	prints  []Printed     // what it prints, if it is known
 }
 
-// programOf reads the command of a container, if it is sleep N, exit N, true or false, or sh -c
-// with such commands.
+// programOf reads the command of a container, if it is sleep N, exit N, true, false or echo WORDS, or
+// sh -c with such commands.
 func programOf(spec map[string]any) program {
 	words := commandOf(spec)
 	if len(words) == 3 && isShell(words[0]) && words[1] == "-c" {
@@ -60,7 +61,7 @@ func (o Options) program(pod *unstructured.Unstructured, spec map[string]any, ru
 	if script := fields.Annotation(pod, key); script != "" {
 		p := parseScript(script)
 		if !p.known {
-			return p, fmt.Errorf("metadata.annotations[%s]: %q: want sleep N, exit N, true or false, separated by ; or &&", key, script)
+			return p, fmt.Errorf("metadata.annotations[%s]: %q: want sleep N, exit N, true, false or echo WORDS, separated by ; or &&", key, script)
 		}
 		return p, nil
 	}
@@ -102,8 +103,11 @@ func parseScript(script string) program {
 			continue
 		}
 		p, exits, ok := parseCommand(words)
-		if !ok {
+		if !ok || len(p.prints) > 0 && strings.ContainsAny(line, shellCharacters) {
 			return program{}
+		}
+		for _, printed := range p.prints {
+			all.prints = append(all.prints, Printed{all.runs, printed.Text})
 		}
 		all.runs, all.code = all.runs+p.runs, p.code
 		if exits {
@@ -115,6 +119,9 @@ func parseScript(script string) program {
 
 // parseCommand reads one command, and reports whether it ends its script.
 func parseCommand(words []string) (p program, exits, ok bool) {
+	if len(words) > 0 && baseName(words[0]) == "echo" {
+		return parseEcho(words[1:])
+	}
 	if len(words) == 0 || len(words) > 2 {
 		return program{}, false, false
 	}

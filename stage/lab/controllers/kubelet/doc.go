@@ -24,9 +24,10 @@
 //
 //	said by                            | what happens
 //	-----------------------------------+--------------------------------------------------------------------
-//	command and args                   | sleep N, exit N, true, false, and sh -c of these, separated by ;
-//	                                   | && or lines, run that long and end with that code; an init
-//	                                   | container with any other command succeeds at once
+//	command and args                   | sleep N, exit N, true, false, echo WORDS, and sh -c of these,
+//	                                   | separated by ; && or lines, run that long and end with that
+//	                                   | code; an init container with any other command succeeds at
+//	                                   | once. [Output] is what they print
 //	any other command, restartPolicy   | the container ends with code 0 after a second, unless the command
 //	Never or OnFailure                 | runs forever by its nature: pause, sleep infinity, tail -f, an
 //	                                   | endless loop, a script with one of these

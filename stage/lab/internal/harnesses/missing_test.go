@@ -66,9 +66,10 @@ func TestMissing(t *testing.T) {
 	for name, test := range map[string]func(*served){
 		"authorization":     missingAuthorization,
 		"aggregation":       missingAggregation,
-		"exec":              missingExec,
+		"proxy":             missingProxy,
+		"connect":           missingConnect,
+		"simulated":         missingSimulated,
 		"resize":            missingResize,
-		"log":               missingLog,
 		"type-checking":     missingTypeChecking,
 		"tables":            missingTables,
 		"mountable-secrets": missingMountableSecrets,
@@ -102,13 +103,32 @@ func missingAggregation(s *served) {
 	require.True(s.t, s.reports("APIService:"), s.NotModelled())
 }
 
-func missingExec(s *served) {
+func missingProxy(s *served) {
 	s.Apply(pod)
-	for _, path := range []string{"exec", "attach", "portforward", "proxy"} {
-		code, text := s.ask(http.MethodGet, "/api/v1/namespaces/default/pods/p/"+path, nil)
+	for _, path := range []string{"namespaces/default/pods/p/proxy", "namespaces/default/pods/p/proxy/healthz", "nodes/node-1/proxy/metrics/resource"} {
+		code, text := s.ask(http.MethodGet, "/api/v1/"+path, nil)
 		require.Equal(s.t, http.StatusBadRequest, code, path)
-		require.Contains(s.t, text, "pods/"+path+" is not served by an in-memory cluster")
+		require.Contains(s.t, text, "/proxy is not served by an in-memory cluster")
 	}
+}
+
+func missingSimulated(s *served) {
+	s.Apply(pod)
+	s.WaitCurrent()
+	for _, path := range []string{"log", "exec", "attach", "portforward"} {
+		code, text := s.ask(http.MethodGet, "/api/v1/namespaces/default/pods/p/"+path, nil)
+		require.Equal(s.t, http.StatusNotImplemented, code, path)
+		require.Contains(s.t, text, "is not simulated: no process runs in a Pod of an in-memory cluster")
+	}
+}
+
+func missingConnect(s *served) {
+	s.Apply(pod, `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: p}, spec: {
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CONNECT], resources: [pods/exec]}]},
+  validations: [{expression: "false"}]}}`, `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: p}, spec: {policyName: p, validationActions: [Deny]}}`)
+	s.WaitCurrent()
+	code, _ := s.ask(http.MethodGet, "/api/v1/namespaces/default/pods/p/exec", nil)
+	require.Equal(s.t, http.StatusNotImplemented, code, "not 403, as the policy says")
 }
 
 func missingResize(s *served) {
@@ -118,13 +138,6 @@ func missingResize(s *served) {
 		require.Equal(s.t, http.StatusBadRequest, code, path)
 		require.Contains(s.t, text, "pods/"+path+" is not served by an in-memory cluster")
 	}
-}
-
-func missingLog(s *served) {
-	s.Apply(pod)
-	code, text := s.ask(http.MethodGet, "/api/v1/namespaces/default/pods/p/log", nil)
-	require.Equal(s.t, http.StatusOK, code)
-	require.Empty(s.t, text)
 }
 
 func missingTypeChecking(s *served) {

@@ -1,0 +1,133 @@
+package containers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Exec finds a running container and returns a function that runs a command there. The function
+// returns the exit code of the command. The name "" is that of the only container of the Pod.
+func (r *Runtime) Exec(ctx context.Context, pod types.NamespacedName, container string) (func(context.Context, Command) (int, error), error) {
+	c, err := r.running(ctx, pod, container)
+	if err != nil {
+		return nil, err
+	}
+	if r.options.Exec == nil {
+		return nil, notSimulated("exec", c.full(), "Exec")
+	}
+	return func(ctx context.Context, command Command) (int, error) {
+		command.Streams = command.Streams.whole()
+		code, err := r.options.Exec(ctx, *c, command)
+		return code, c.explain(err, "exec", "Exec")
+	}, nil
+}
+
+// Attach finds a running container and returns a function that connects a client with it.
+func (r *Runtime) Attach(ctx context.Context, pod types.NamespacedName, container string) (func(context.Context, Streams) error, error) {
+	c, err := r.running(ctx, pod, container)
+	if err != nil {
+		return nil, err
+	}
+	attach := r.options.Attach
+	if attach == nil {
+		lines, err := r.lines(ctx, *c)
+		if errors.Is(err, ErrNotSimulated) {
+			return nil, notSimulated("attach", c.full(), "Attach or Logs")
+		}
+		if err != nil {
+			return nil, err
+		}
+		attach = func(ctx context.Context, _ Container, s Streams) error {
+			o := LogOptions{Follow: true, TailLines: new(int64)}
+			_, err := (&log{r: r, ctx: ctx, pod: pod, container: *c, options: o, lines: lines}).WriteTo(s.Stdout)
+			if errors.Is(err, context.Canceled) {
+				return nil // the client has left
+			}
+			return err
+		}
+	}
+	return func(ctx context.Context, s Streams) error {
+		return c.explain(attach(ctx, *c, s.whole()), "attach", "Attach")
+	}, nil
+}
+
+// PortForward finds a Pod that runs and returns a function that connects a client with one of its
+// ports.
+func (r *Runtime) PortForward(ctx context.Context, pod types.NamespacedName) (func(ctx context.Context, port int, client io.ReadWriter) error, error) {
+	obj, err := r.pod(ctx, pod)
+	if err != nil {
+		return nil, err
+	}
+	if err := hasHost(obj); err != nil {
+		return nil, err
+	}
+	if phase, _, _ := unstructured.NestedString(obj.Object, "status", "phase"); phase != "Running" {
+		return nil, apierrors.NewInternalError(fmt.Errorf("unable to forward port because pod is not running. Current status=%s", cmp.Or(phase, "Pending")))
+	}
+	if r.options.PortForward == nil {
+		return nil, notSimulated("port-forward", fmt.Sprintf("pod %q", pod.Name), "PortForward")
+	}
+	return func(ctx context.Context, port int, client io.ReadWriter) error {
+		err := r.options.PortForward(ctx, obj, port, client)
+		if errors.Is(err, ErrNotSimulated) {
+			return notSimulated("port-forward", fmt.Sprintf("port %d of pod %q", port, pod.Name), "PortForward")
+		}
+		return err
+	}, nil
+}
+
+// running returns the container of a request, which has to run.
+func (r *Runtime) running(ctx context.Context, pod types.NamespacedName, container string) (*Container, error) {
+	obj, err := r.pod(ctx, pod)
+	if err != nil {
+		return nil, err
+	}
+	name, err := named(obj, container)
+	if err != nil {
+		return nil, err
+	}
+	if err := hasHost(obj); err != nil {
+		return nil, err
+	}
+	s := stateOf(obj, name)
+	switch {
+	case s.running != nil:
+		return s.running, nil
+	case s.ended == nil && s.last == nil:
+		return nil, apierrors.NewInternalError(fmt.Errorf("unable to upgrade connection: container not found (%q)", name))
+	}
+	return nil, apierrors.NewInternalError(fmt.Errorf("unable to upgrade connection: container %q in pod %q is not running", name, pod.Name))
+}
+
+func hasHost(pod *unstructured.Unstructured) error {
+	if node(pod) == "" {
+		return badRequest("pod %s does not have a host assigned", pod.GetName())
+	}
+	return nil
+}
+
+// explain adds to a function's ErrNotSimulated what it is about.
+func (c Container) explain(err error, what, function string) error {
+	if errors.Is(err, ErrNotSimulated) {
+		return notSimulated(what, c.full(), function)
+	}
+	return err
+}
+
+// whole returns streams whose writers are not nil.
+func (s Streams) whole() Streams {
+	if s.Stdout == nil {
+		s.Stdout = io.Discard
+	}
+	if s.Stderr == nil {
+		s.Stderr = io.Discard
+	}
+	return s
+}

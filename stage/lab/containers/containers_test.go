@@ -1,0 +1,211 @@
+package containers_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/stagecraft-go/stagecraft/stage/lab/containers"
+	"github.com/stagecraft-go/stagecraft/stage/memory"
+)
+
+var start = time.Date(2006, 1, 2, 15, 4, 0, 0, time.UTC)
+
+// cluster returns a cluster with a Pod, an hour after start.
+func cluster(t *testing.T, o containers.Options, pod string) *memory.Cluster {
+	t.Helper()
+	c := memory.New(memory.Options{Now: func() time.Time { return start.Add(time.Hour) }})
+	c.Extend(containers.Hooks(o))
+	obj := &unstructured.Unstructured{}
+	require.NoError(t, yaml.Unmarshal([]byte("{apiVersion: v1, kind: Pod, "+pod+"}"), &obj.Object))
+	status := obj.Object["status"]
+	obj.SetNamespace("default")
+	obj.SetName("p")
+	obj, err := c.Create(t.Context(), obj, metav1.CreateOptions{})
+	require.NoError(t, err)
+	obj.Object["status"] = status
+	_, err = c.Update(t.Context(), obj, metav1.UpdateOptions{}, "status")
+	require.NoError(t, err)
+	return c
+}
+
+var pods = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+
+var p = types.NamespacedName{Namespace: "default", Name: "p"}
+
+const (
+	running = `spec: {nodeName: node-1, containers: [{name: a}]}, status: {phase: Running, containerStatuses: [{name: a, restartCount: 0, state: {running: {startedAt: "2006-01-02T15:04:00Z"}}}]}`
+	twice   = `spec: {nodeName: node-1, containers: [{name: a}]}, status: {phase: Running, containerStatuses: [{name: a, restartCount: 1,
+  state: {running: {startedAt: "2006-01-02T15:34:00Z"}}, lastState: {terminated: {startedAt: "2006-01-02T15:04:00Z", finishedAt: "2006-01-02T15:14:00Z"}}}]}`
+)
+
+// eachMinute prints a line a minute, without end.
+func eachMinute(_ context.Context, c containers.Container) (iter.Seq[containers.Line], error) {
+	return func(yield func(containers.Line) bool) {
+		for i := 0; yield(containers.Line{Time: c.Started.Add(time.Duration(i) * time.Minute), Text: fmt.Sprintf("run %d line %d", c.Run, i), Stderr: i%2 == 1}); i++ {
+		}
+	}, nil
+}
+
+func read(t *testing.T, c *memory.Cluster, o containers.LogOptions) (string, error) {
+	t.Helper()
+	log, err := containers.Of(c).Logs(t.Context(), p, o)
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	n, err := log.WriteTo(&text)
+	require.EqualValues(t, text.Len(), n)
+	return text.String(), err
+}
+
+// TestLogOptions: which part of a log a client gets.
+func TestLogOptions(t *testing.T) {
+	since, exact := int64(90), start.Add(59*time.Minute)
+	c := cluster(t, containers.Options{Logs: eachMinute}, running)
+	for _, test := range []struct {
+		name string
+		o    containers.LogOptions
+		want string
+	}{
+		{"the last ones", containers.LogOptions{TailLines: new(int64(2))}, "run 0 line 59\nrun 0 line 60\n"},
+		{"none", containers.LogOptions{TailLines: new(int64(0))}, ""},
+		{"seconds", containers.LogOptions{SinceSeconds: &since}, "run 0 line 59\nrun 0 line 60\n"},
+		{"a time, which counts itself", containers.LogOptions{SinceTime: &exact}, "run 0 line 59\nrun 0 line 60\n"},
+		{"tail counts before since", containers.LogOptions{SinceSeconds: &since, TailLines: new(int64(1))}, "run 0 line 60\n"},
+		{"times", containers.LogOptions{TailLines: new(int64(1)), Timestamps: true}, "2006-01-02T16:04:00.000000000Z run 0 line 60\n"},
+		{"bytes", containers.LogOptions{LimitBytes: new(int64(17))}, "run 0 line 0\nrun "},
+		{"bytes of times", containers.LogOptions{LimitBytes: new(int64(5)), Timestamps: true}, "2006-"},
+		{"the only container, by its name", containers.LogOptions{Container: "a", TailLines: new(int64(1))}, "run 0 line 60\n"},
+		{"a stream", containers.LogOptions{Stream: "Stderr", SinceSeconds: &since}, "run 0 line 59\n"},
+	} {
+		text, err := read(t, c, test.o)
+		require.NoError(t, err, test.name)
+		require.Equal(t, test.want, text, test.name)
+	}
+}
+
+// TestLogsOfRuns: each run of a container has its log, which ends with it.
+func TestLogsOfRuns(t *testing.T) {
+	c := cluster(t, containers.Options{Logs: eachMinute}, twice)
+	text, err := read(t, c, containers.LogOptions{TailLines: new(int64(1))})
+	require.NoError(t, err)
+	require.Equal(t, "run 1 line 30\n", text)
+	text, err = read(t, c, containers.LogOptions{TailLines: new(int64(1)), Previous: true, Follow: true})
+	require.NoError(t, err)
+	require.Equal(t, "run 0 line 10\n", text, "its last line is that of its end")
+}
+
+// TestLogErrors has the errors of kube-apiserver and of a kubelet.
+func TestLogErrors(t *testing.T) {
+	waiting := func(reason string) string {
+		return `spec: {nodeName: node-1, containers: [{name: a}]}, status: {containerStatuses: [{name: a, state: {waiting: {reason: ` + reason + `}}}]}`
+	}
+	now := start
+	for _, test := range []struct {
+		pod  string
+		o    containers.LogOptions
+		want string
+	}{
+		{waiting("ContainerCreating"), containers.LogOptions{}, `container "a" in pod "p" is waiting to start: ContainerCreating`},
+		{waiting("ErrImagePull"), containers.LogOptions{}, `container "a" in pod "p" is waiting to start: image can't be pulled`},
+		{waiting("ImagePullBackOff"), containers.LogOptions{}, `container "a" in pod "p" is waiting to start: trying and failing to pull image`},
+		{`spec: {nodeName: node-1, containers: [{name: a}]}`, containers.LogOptions{}, `container "a" in pod "p" is not available`},
+		{running, containers.LogOptions{Previous: true}, `previous terminated container "a" in pod "p" not found`},
+		{running, containers.LogOptions{Container: "b"}, `container b is not valid for pod p`},
+		{`spec: {initContainers: [{name: i}], containers: [{name: a}, {name: b}]}`, containers.LogOptions{}, `a container name must be specified for pod p, choose one of: [a b] or one of the init containers: [i]`},
+		{running, containers.LogOptions{TailLines: new(int64(-1)), LimitBytes: new(int64(0)), SinceSeconds: new(int64(0))}, `PodLogOptions "p" is invalid: [tailLines: Invalid value: -1: must be greater than or equal to 0, ` +
+			`limitBytes: Invalid value: 0: must be greater than 0, sinceSeconds: Invalid value: 0: must be greater than 0]`},
+		{running, containers.LogOptions{SinceSeconds: new(int64(1)), SinceTime: &now}, "at most one of `sinceTime` or `sinceSeconds` may be specified"},
+		{running, containers.LogOptions{Stream: "x"}, `stream: Unsupported value: "x": supported values: "All", "Stderr", "Stdout"`},
+	} {
+		_, err := read(t, cluster(t, containers.Options{Logs: eachMinute}, test.pod), test.o)
+		require.ErrorContains(t, err, test.want)
+	}
+	text, err := read(t, cluster(t, containers.Options{}, `spec: {containers: [{name: a}]}`), containers.LogOptions{})
+	require.NoError(t, err, "a Pod without a node")
+	require.Empty(t, text)
+}
+
+// TestNothingIsSimulated: without functions and annotations each request says so.
+func TestNothingIsSimulated(t *testing.T) {
+	for _, o := range []containers.Options{{}, {
+		Logs: func(context.Context, containers.Container) (iter.Seq[containers.Line], error) {
+			return nil, containers.ErrNotSimulated
+		},
+	}} {
+		c := cluster(t, o, running)
+		_, err := read(t, c, containers.LogOptions{})
+		require.ErrorIs(t, err, containers.ErrNotSimulated)
+		require.EqualError(t, err, `the log of container "a" in pod "p" is not simulated: no process runs in a Pod of an in-memory cluster; set Logs of containers.Options`)
+		r := containers.Of(c)
+		_, err = r.Exec(t.Context(), p, "")
+		require.ErrorIs(t, err, containers.ErrNotSimulated)
+		_, err = r.Attach(t.Context(), p, "a")
+		require.ErrorIs(t, err, containers.ErrNotSimulated)
+		_, err = r.PortForward(t.Context(), p)
+		require.ErrorIs(t, err, containers.ErrNotSimulated)
+		pod, err := c.Get(t.Context(), pods, p)
+		require.NoError(t, err)
+		_, err = r.Usage(t.Context(), pod)
+		require.ErrorIs(t, err, containers.ErrNotSimulated)
+	}
+}
+
+// TestAnnotations say what a container prints and uses.
+func TestAnnotations(t *testing.T) {
+	c := cluster(t, containers.Options{Logs: eachMinute}, `metadata: {annotations: {logs.stagecraft-go.github.io/a: "one\ntwo\n", metrics.stagecraft-go.github.io/cpu: 250m}}, `+running)
+	text, err := read(t, c, containers.LogOptions{Timestamps: true})
+	require.NoError(t, err)
+	require.Equal(t, "2006-01-02T15:04:00.000000000Z one\n2006-01-02T15:04:00.000000000Z two\n", text)
+	pod, err := c.Get(t.Context(), pods, p)
+	require.NoError(t, err)
+	used, err := containers.Of(c).Usage(t.Context(), pod)
+	require.NoError(t, err)
+	require.Equal(t, map[string]containers.Usage{"a": {CPU: resource.MustParse("250m"), Time: start.Add(time.Hour)}}, used)
+}
+
+// TestLogsHaveALimit: the oldest lines of 10 MiB go, and a function that never comes to the present
+// is an error.
+func TestLogsHaveALimit(t *testing.T) {
+	line := strings.Repeat("x", 1<<20)
+	endless := func(n int, text string) func(context.Context, containers.Container) (iter.Seq[containers.Line], error) {
+		return func(context.Context, containers.Container) (iter.Seq[containers.Line], error) {
+			return func(yield func(containers.Line) bool) {
+				for i := 0; i != n && yield(containers.Line{Text: text}); i++ {
+				}
+			}, nil
+		}
+	}
+	text, err := read(t, cluster(t, containers.Options{Logs: endless(100, line)}, running), containers.LogOptions{})
+	require.NoError(t, err)
+	require.Len(t, text, 9*(1<<20+1))
+	_, err = read(t, cluster(t, containers.Options{Logs: endless(-1, "")}, running), containers.LogOptions{})
+	require.ErrorContains(t, err, "has returned 10000000 lines until now, and no end")
+}
+
+// TestExecNeedsARunningContainer: what a client is told of one that does not run.
+func TestExecNeedsARunningContainer(t *testing.T) {
+	exec := containers.Options{Exec: func(context.Context, containers.Container, containers.Command) (int, error) { return 0, nil }}
+	for pod, want := range map[string]string{
+		`spec: {containers: [{name: a}]}`:                   "pod p does not have a host assigned",
+		`spec: {nodeName: node-1, containers: [{name: a}]}`: `unable to upgrade connection: container not found ("a")`,
+		`spec: {nodeName: node-1, containers: [{name: a}]}, status: {containerStatuses: [{name: a, state: {terminated: {exitCode: 0}}}]}`: `container "a" in pod "p" is not running`,
+	} {
+		_, err := containers.Of(cluster(t, exec, pod)).Exec(t.Context(), p, "")
+		require.ErrorContains(t, err, want)
+	}
+	_, err := containers.Of(cluster(t, exec, running)).Exec(t.Context(), p, "")
+	require.NoError(t, err)
+}

@@ -1,0 +1,219 @@
+package kwok_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/stage/lab/containers"
+	"github.com/stagecraft-go/stagecraft/stage/lab/containers/kwok"
+)
+
+// These files are as a user of kwok writes them, for all Pods and for one.
+const files = `
+kind: ClusterLogs
+apiVersion: kwok.x-k8s.io/v1alpha1
+metadata: {name: all}
+spec:
+  selector: {matchNamespaces: [default]}
+  logs:
+  - logsFile: ./logs/all.log
+    previousLogsFile: /logs/before.log
+    follow: true
+---
+kind: Logs
+apiVersion: kwok.x-k8s.io/v1alpha1
+metadata: {name: db, namespace: default}
+spec: {logs: [{containers: [main], logsFile: db.log}]}
+---
+{kind: ClusterExec, apiVersion: kwok.x-k8s.io/v1alpha1, metadata: {name: x}, spec: {execs: [{local: {workDir: /tmp, envs: [{name: A, value: b}]}}]}}
+---
+{kind: ClusterPortForward, apiVersion: kwok.x-k8s.io/v1alpha1, metadata: {name: x}, spec: {forwards: [{ports: [80], target: {port: 8080, address: localhost}}, {command: [cat]}]}}
+---
+{kind: Stage, apiVersion: kwok.x-k8s.io/v1alpha1, metadata: {name: other}, spec: {}}
+---
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: ClusterResourceUsage
+metadata: {name: usage-from-annotation}
+spec:
+  usages:
+  - usage:
+      cpu:
+        expression: |
+          "kwok.x-k8s.io/usage-cpu" in pod.metadata.annotations
+          ? Quantity(pod.metadata.annotations["kwok.x-k8s.io/usage-cpu"])
+          : Quantity("1m")
+      memory: {value: 64Mi}
+`
+
+func container(pod, name string) containers.Container {
+	obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod"}}
+	obj.SetName(pod)
+	obj.SetNamespace("default")
+	return containers.Container{Pod: obj, Name: name, Started: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+}
+
+func parsed(t *testing.T, text string) *kwok.Rules {
+	t.Helper()
+	r, err := kwok.Parse("rules.yaml", []byte(text))
+	require.NoError(t, err)
+	return r
+}
+
+// TestFiles: which rule is for a container, and what it means.
+func TestFiles(t *testing.T) {
+	o := parsed(t, files).Options(kwok.Host{Files: fstest.MapFS{
+		"logs/all.log":    {Data: []byte("2026-01-01T00:00:05.5Z stderr F a failure\nplain\n")},
+		"logs/before.log": {Data: []byte("before\n")},
+		"db.log":          {Data: []byte("db\n")},
+	}})
+	read := func(c containers.Container) (lines []containers.Line) {
+		all, err := o.Logs(t.Context(), c)
+		require.NoError(t, err)
+		for line := range all {
+			lines = append(lines, line)
+		}
+		return lines
+	}
+	at := time.Date(2026, 1, 1, 0, 0, 5, 5e8, time.UTC)
+	require.Equal(t, []containers.Line{{Time: at, Text: "a failure", Stderr: true}, {Time: at, Text: "plain"}}, read(container("web", "a")))
+	before := container("web", "a")
+	before.Ended = at
+	require.Equal(t, "before", read(before)[0].Text)
+	require.Equal(t, "db", read(container("db", "main"))[0].Text)
+	_, err := o.Logs(t.Context(), container("db", "other"))
+	require.ErrorIs(t, err, containers.ErrNotSimulated, "the rule of a Pod is the only one for it")
+
+	used, err := o.Usage(container("web", "a"), at)
+	require.NoError(t, err)
+	require.Equal(t, "1m 64Mi", used.CPU.String()+" "+used.Memory.String())
+	c := container("web", "a")
+	c.Pod.SetAnnotations(map[string]string{"kwok.x-k8s.io/usage-cpu": "1500m"})
+	used, err = o.Usage(c, at)
+	require.NoError(t, err)
+	require.Equal(t, "1500m", used.CPU.String())
+}
+
+// TestHost: nothing of the machine is reachable by default, and everything by functions of the program.
+func TestHost(t *testing.T) {
+	o := parsed(t, files).Options(kwok.Host{})
+	_, err := o.Logs(t.Context(), container("web", "a"))
+	require.EqualError(t, err, `the file "./logs/all.log" of this machine is not allowed: set Files of kwok.Host`)
+	_, err = o.Exec(t.Context(), container("web", "a"), containers.Command{Argv: []string{"sh"}})
+	require.EqualError(t, err, "a command of this machine is not allowed: set Run of kwok.Host")
+	require.EqualError(t, o.PortForward(t.Context(), container("web", "a").Pod, 80, nil), "the network of this machine is not allowed: set Dial of kwok.Host")
+	require.EqualError(t, o.PortForward(t.Context(), container("web", "a").Pod, 81, nil), "a command of this machine is not allowed: set Run of kwok.Host")
+
+	o = parsed(t, files).Options(kwok.Host{
+		Files: fstest.MapFS{},
+		Run: func(_ context.Context, c kwok.HostCommand) (int, error) {
+			_, err := io.WriteString(c.Stdout, strings.Join(append(c.Env, c.Dir, strings.Join(c.Argv, " ")), ";"))
+			return 4, err
+		},
+		Dial: func(_ context.Context, _, address string) (net.Conn, error) {
+			return nil, errors.New("dials " + address)
+		},
+	})
+	_, err = o.Logs(t.Context(), container("web", "a"))
+	require.ErrorContains(t, err, "logs/all.log", "no path leads out of Files")
+	var text strings.Builder
+	code, err := o.Exec(t.Context(), container("web", "a"), containers.Command{Argv: []string{"ls", "-l"}, Streams: containers.Streams{Stdout: &text}})
+	require.NoError(t, err)
+	require.Equal(t, 4, code)
+	require.Equal(t, "A=b;/tmp;ls -l", text.String())
+	require.EqualError(t, o.PortForward(t.Context(), container("web", "a").Pod, 80, nil), "dials localhost:8080")
+}
+
+// TestFaults: each fault of a file has its position, all at once.
+func TestFaults(t *testing.T) {
+	_, err := kwok.Parse("f.yaml", []byte(`kind: ClusterLogs
+apiVersion: kwok.x-k8s.io/v1alpha1
+metadata: {name: a}
+spec:
+  log: []
+  logs:
+  - logsFile: 5
+    follow: perhaps
+    containers: main
+---
+{kind: Exec, apiVersion: kwok.x-k8s.io/v1alpha1, spec: {selector: {}, execs: [{local: {securityContext: {runAsUser: 1}}}]}}
+---
+{kind: Metric, apiVersion: kwok.x-k8s.io/v1alpha1}
+---
+{kind: Pod, apiVersion: v1}
+---
+kind: ResourceUsage
+apiVersion: kwok.x-k8s.io/v1alpha1
+metadata: {name: a, name: b}
+spec:
+  usages:
+  - usage:
+      cpu: {expression: "pod.x + nothing"}
+      memory: {value: much}
+      disk: {value: 1}
+`))
+	for _, want := range []string{
+		"f.yaml:5:3: spec.log: unknown field", "f.yaml:7:15: spec.logs[0].logsFile: want a string, got 5",
+		`f.yaml:8:13: spec.logs[0].follow: want a boolean, got "perhaps"`, "f.yaml:9:17: spec.logs[0].containers: want a list, got a value",
+		"f.yaml:11:88: spec.execs[0].local.securityContext: unknown field", "f.yaml:11:1: metadata.name: want the name of the object",
+		"f.yaml:11:1: spec.selector: only cluster-wide kinds have a selector: Exec is for the Pod of its name",
+		"f.yaml:13:1: kind: Metric is not supported", `f.yaml:15:1: apiVersion: want kwok.x-k8s.io/v1alpha1, got "v1"`,
+		"f.yaml:19:21: metadata.name: the field is there twice", "f.yaml:23:25: spec.usages[0].usage.cpu.expression: ", "undeclared reference to 'nothing'",
+		`f.yaml:24:23: spec.usages[0].usage.memory.value: "much" is not a quantity, such as 250m or 64Mi`, "spec.usages[0].usage.disk: only cpu and memory are measured",
+	} {
+		require.ErrorContains(t, err, want)
+	}
+	var fault *kwok.Fault
+	require.ErrorAs(t, err, &fault)
+	_, err = kwok.Parse("f.yaml", []byte("a: [\n"))
+	require.Error(t, err)
+}
+
+// TestFilesOfKwok: the files that come with kwok are read as they are, where the module is in the
+// cache. Metrics are refused.
+func TestFilesOfKwok(t *testing.T) {
+	cache, err := exec.Command("go", "env", "GOMODCACHE").Output()
+	require.NoError(t, err)
+	dir := filepath.Join(strings.TrimSpace(string(cache)), "sigs.k8s.io", "kwok@v0.8.0")
+	for name, want := range map[string]string{
+		"demo/logs.yaml": "", "demo/exec.yaml": "", "demo/attach.yaml": "", "demo/port-forward.yaml": "",
+		"test/e2e/logs.yaml": "", "test/e2e/exec.yaml": "", "test/e2e/attach.yaml": "", "test/e2e/port_forward.yaml": "",
+		"kustomize/metrics/usage/usage-from-annotation.yaml": "",
+		"kustomize/metrics/resource/metrics-resource.yaml":   "Metric is not supported",
+	} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if errors.Is(err, os.ErrNotExist) {
+			t.Skip("kwok is not in the module cache")
+		}
+		require.NoError(t, err)
+		_, err = kwok.Parse(name, text)
+		if want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// TestExpressionsHaveALimit: an expression of much work is an error, not a wait.
+func TestExpressionsHaveALimit(t *testing.T) {
+	loops := "[1,2,3,4,5,6,7,8,9,10].all(%, X)"
+	expression := "1.0 > 2.0"
+	for _, name := range strings.Split("abcdefghi", "") {
+		expression = strings.ReplaceAll(strings.ReplaceAll(loops, "%", name), "X", expression+" || true")
+	}
+	o := parsed(t, `{kind: ClusterResourceUsage, apiVersion: kwok.x-k8s.io/v1alpha1, metadata: {name: x}, spec: {usages: [{usage: {cpu: {expression: "`+expression+` ? 1.0 : 2.0"}}}]}}`).Options(kwok.Host{})
+	_, err := o.Usage(container("web", "a"), time.Now())
+	require.ErrorContains(t, err, "cost limit exceeded")
+}

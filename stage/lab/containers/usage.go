@@ -1,0 +1,80 @@
+package containers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// MeasuresUsage reports whether the cluster has Options.Usage: whether a server has the API
+// metrics.k8s.io, as a cluster with metrics-server.
+func (r *Runtime) MeasuresUsage() bool { return r.options.Usage != nil }
+
+// Annotated is a function for Options.Usage in a cluster whose annotations alone say what containers
+// use. A Pod without annotations has no metrics.
+func Annotated(Container, time.Time) (Usage, error) { return Usage{}, ErrNotSimulated }
+
+// Usage returns what the containers of a Pod use now, by name. It is empty for a Pod none of whose
+// containers runs. The error is ErrNotSimulated if nothing says what a running container uses.
+func (r *Runtime) Usage(_ context.Context, pod *unstructured.Unstructured) (map[string]Usage, error) {
+	all, now := map[string]Usage{}, r.cluster.Now()
+	for _, l := range lists[:2] {
+		for _, name := range names(pod, l.spec) {
+			c := stateOf(pod, name).running
+			if c == nil {
+				continue
+			}
+			usage, err := r.usage(*c, now)
+			if err != nil {
+				return nil, err
+			}
+			if usage.Time.IsZero() {
+				usage.Time = now
+			}
+			all[name] = usage
+		}
+	}
+	return all, nil
+}
+
+// usage returns what a container uses: by its annotations, or by the function of the program.
+func (r *Runtime) usage(c Container, now time.Time) (u Usage, err error) {
+	cpu, hasCPU, errCPU := annotated(c, "cpu")
+	memory, hasMemory, errMemory := annotated(c, "memory")
+	if hasCPU || hasMemory {
+		return Usage{CPU: cpu, Memory: memory}, errors.Join(errCPU, errMemory)
+	}
+	err = ErrNotSimulated
+	if r.options.Usage != nil {
+		u, err = r.options.Usage(c, now)
+	}
+	if errors.Is(err, ErrNotSimulated) {
+		return u, notSimulated("the usage", c.full(), "Usage")
+	}
+	return u, err
+}
+
+// annotated returns what the annotations of a Pod say that a container uses of a resource. What they
+// say of the whole Pod is what its first container uses.
+func annotated(c Container, resourceName string) (q resource.Quantity, has bool, err error) {
+	key := c.Name + ".container." + UsagePrefix + resourceName
+	text, has := c.Pod.GetAnnotations()[key]
+	if !has {
+		key = UsagePrefix + resourceName
+		text, has = c.Pod.GetAnnotations()[key]
+		if first := names(c.Pod, "containers"); has && len(first) > 0 && first[0] != c.Name {
+			return q, true, nil
+		}
+	}
+	if !has {
+		return q, false, nil
+	}
+	if q, err = resource.ParseQuantity(text); err != nil {
+		err = fmt.Errorf("metadata.annotations[%s] of Pod %s: %w", key, c.Pod.GetName(), err)
+	}
+	return q, true, err
+}
