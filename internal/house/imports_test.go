@@ -111,7 +111,7 @@ var labMayImport = map[string][]string{
 	"stage/lab/controllers/disruption":           {"stage/lab/controllers/internal/conditions", "stage/lab/controllers/internal/control", "stage/lab/controllers/internal/fields", "stage/lab/controllers/internal/kinds", "stage/lab/controllers/internal/pods", "stage/reconcile"},
 	"stage/lab/controllers/internal/clustertest": {"kstatus", "stage", "stage/lab/controllers", "stage/lab/controllers/nodes", "stage/presets", "stage/reconcile", "stage/simulation", "stage/lab/controllers/admission", "stage/memory"},
 	"stage/lab/controllers/internal/conditions":  {"stage/lab/controllers/internal/fields", "stage/lab/internal/object"},
-	"stage/lab/controllers/internal/control":     {"stage/lab/controllers/internal/fields", "stage/lab/controllers/internal/selectors", "stage/reconcile", "stage/transport", "stage/lab/internal/object"},
+	"stage/lab/controllers/internal/control":     {"stage/lab/controllers/internal/fields", "stage/lab/controllers/internal/kinds", "stage/lab/controllers/internal/selectors", "stage/reconcile", "stage/transport", "stage/lab/internal/object"},
 	"stage/lab/controllers/internal/fields":      {"stage/lab/internal/object"},
 	"stage/lab/controllers/internal/kinds":       {},
 	"stage/lab/controllers/internal/lists":       {},

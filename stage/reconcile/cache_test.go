@@ -16,7 +16,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// A selected is a cache whose ConfigMaps select Pods by the selector in their data.
+// A selected is a cache whose ConfigMaps select Pods by the selector in their spec.
 type selected struct {
 	loop    *reconcile.Loop
 	index   *reconcile.SelectorIndex
@@ -36,7 +36,7 @@ func newSelected() *selected {
 }
 
 func selectorOf(obj *unstructured.Unstructured) labels.Selector {
-	text, found, _ := unstructured.NestedString(obj.Object, "data", "selector")
+	text, found, _ := unstructured.NestedString(obj.Object, "spec", "selector")
 	if !found {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (s *selected) change(r *rand.Rand) {
 	}
 	obj.SetLabels(set)
 	if i := r.IntN(len(selectors) + 1); kind == configMaps && i < len(selectors) {
-		obj.Object["data"] = map[string]any{"selector": selectors[i]}
+		obj.Object["spec"] = map[string]any{"selector": selectors[i]}
 	}
 	s.present[key] = obj
 	s.loop.Observe(added(obj), start)

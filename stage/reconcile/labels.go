@@ -132,8 +132,8 @@ func onlyValue(r labels.Requirement) (string, bool) {
 // Services of a Pod. Its address identifies it, like an [Index].
 type SelectorIndex struct {
 	Kind schema.GroupVersionKind
-	// Selector returns the selector of an object; nil selects nothing. It must depend only on the
-	// object.
+	// Selector returns the selector of an object; nil selects nothing. It must depend only on the spec
+	// of the object.
 	Selector func(*unstructured.Unstructured) labels.Selector
 }
 
@@ -153,7 +153,11 @@ func newSelectorIndex(s *store, read func(*unstructured.Unstructured) labels.Sel
 
 func (i *selectorIndex) add(e *entry) { i.set.Put(e, e.name.Namespace, i.read(e.obj)) }
 
-func (i *selectorIndex) move(e *entry, _ *unstructured.Unstructured) { i.add(e) }
+func (i *selectorIndex) move(e *entry, old *unstructured.Unstructured) {
+	if !object.DeepEqual(old.Object["spec"], e.obj.Object["spec"]) {
+		i.add(e)
+	}
+}
 
 func (i *selectorIndex) remove(e *entry) { i.set.Remove(e) }
 

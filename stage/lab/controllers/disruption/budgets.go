@@ -25,7 +25,7 @@ func Budgets() reconcile.Controller {
 	return reconcile.Controller{
 		Name: "disruption", Component: "controllermanager", For: kinds.PodDisruptionBudget, // including its own writes: they count its Events
 		Watches: []reconcile.Watch{
-			{Kind: kinds.Pod, Map: budgetsOfPod()},
+			{Kind: kinds.Pod, Map: budgetsOfPod},
 			{Kind: kinds.ReplicaSet, Map: nothing}, // the others are read only, as in Kubernetes
 			{Kind: kinds.Deployment, Map: nothing},
 			{Kind: kinds.StatefulSet, Map: nothing},
@@ -35,19 +35,18 @@ func Budgets() reconcile.Controller {
 	}
 }
 
-// budgetsOfPod returns a function that finds the budgets that select a Pod. One that it has left by a
-// new label does not hear of it, as in Kubernetes.
-func budgetsOfPod() func(*reconcile.Cache, reconcile.Change) []types.NamespacedName {
-	bySelector := &reconcile.SelectorIndex{Kind: kinds.PodDisruptionBudget, Selector: func(budget *unstructured.Unstructured) labels.Selector {
-		selector, err := selectorOf(budget)
-		if err != nil {
-			return nil
-		}
-		return selector
-	}}
-	return func(c *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
-		return control.NamesOf(c.Selecting(bySelector, ch.Object()))
+var budgetsBySelector = &reconcile.SelectorIndex{Kind: kinds.PodDisruptionBudget, Selector: func(budget *unstructured.Unstructured) labels.Selector {
+	selector, err := selectorOf(budget)
+	if err != nil {
+		return nil
 	}
+	return selector
+}}
+
+// budgetsOfPod returns the budgets that select a Pod. One that it has left by a new label does not
+// hear of it, as in Kubernetes.
+func budgetsOfPod(c *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
+	return control.NamesOf(c.Selecting(budgetsBySelector, ch.Object()))
 }
 
 // selectorOf returns the selector of a budget. An empty selector selects all Pods of the namespace;

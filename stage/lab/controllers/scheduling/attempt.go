@@ -35,10 +35,11 @@ func (s *scheduler) decide(c control.Call, cy *Cycle, queued *QueuedPodInfo, d *
 		s.queue.reject(queued, []string{"Priority"}, c.Now)
 		return report(c, queued.Pod, failure{reason: unschedulable, message: d.Message})
 	}
-	class := s.classOf(queued.PodInfo)
-	if known, is := s.failures.find(class, c.Now); is {
-		s.next = (s.next + known.advance) % len(cy.Nodes)
-		return s.putAside(c, queued, known, d)
+	if s.failures.are(c.Now) {
+		if known, is := s.failures.find(s.classOf(queued.PodInfo), c.Now); is {
+			s.next = (s.next + known.advance) % len(cy.Nodes)
+			return s.putAside(c, queued, known, d)
+		}
 	}
 	next := s.next
 	if len(cy.Nodes) > 0 {
@@ -54,7 +55,7 @@ func (s *scheduler) decide(c control.Call, cy *Cycle, queued *QueuedPodInfo, d *
 	}
 	if len(cy.Nodes) > 0 {
 		u.advance = (s.next - next + len(cy.Nodes)) % len(cy.Nodes)
-		s.failures.remember(class, c.Now, u)
+		s.failures.remember(s.classOf(queued.PodInfo), c.Now, u)
 	}
 	return s.putAside(c, queued, u, d)
 }

@@ -20,14 +20,11 @@ type bindings struct {
 	times   bindingTimes                                    // for each Pod its time, and perhaps times that no longer hold
 }
 
-func newBindings() bindings {
-	return bindings{
-		pods: map[types.NamespacedName]*assumedPod{}, ofClaim: map[types.NamespacedName][]types.NamespacedName{},
-		touched: map[types.NamespacedName]bool{},
-	}
-}
-
 func (b *bindings) add(a *assumedPod) {
+	if b.pods == nil { // most clusters never have one
+		b.pods, b.touched = map[types.NamespacedName]*assumedPod{}, map[types.NamespacedName]bool{}
+		b.ofClaim = map[types.NamespacedName][]types.NamespacedName{}
+	}
 	b.pods[a.Name()], b.touched[a.Name()] = a, true
 	for _, claim := range a.claimNames() {
 		b.ofClaim[claim] = append(b.ofClaim[claim], a.Name())

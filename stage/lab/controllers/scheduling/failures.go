@@ -36,7 +36,7 @@ type unfit struct {
 }
 
 func newFailures(p Profile) *failures {
-	f := &failures{known: map[string]unfit{}}
+	f := &failures{}
 	ours := reflect.TypeFor[failures]().PkgPath()
 	for _, plugin := range p.Plugins {
 		f.off = f.off || reflect.TypeOf(plugin).PkgPath() != ours
@@ -47,22 +47,23 @@ func newFailures(p Profile) *failures {
 // changed takes in that something has changed that filters read.
 func (f *failures) changed() { f.changes++ }
 
-// find returns why Pods of a class fit nowhere, if the present state has such a failure.
+// find returns why Pods of a class fit nowhere, if that is known for the present state.
 func (f *failures) find(class string, now time.Time) (unfit, bool) {
-	if class == "" || f.during != (state{f.changes, now}) {
-		return unfit{}, false
-	}
 	known, is := f.known[class]
-	return known, is
+	return known, is && f.are(now)
+}
+
+// are reports whether failures are known for the present state.
+func (f *failures) are(now time.Time) bool {
+	return len(f.known) > 0 && f.during == state{f.changes, now}
 }
 
 func (f *failures) remember(class string, now time.Time, u unfit) {
 	if class == "" {
 		return
 	}
-	if present := (state{f.changes, now}); f.during != present {
-		clear(f.known)
-		f.during = present
+	if !f.are(now) {
+		f.known, f.during = map[string]unfit{}, state{f.changes, now}
 	}
 	f.known[class] = u
 }

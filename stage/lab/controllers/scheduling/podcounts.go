@@ -12,8 +12,8 @@ import (
 // podCounts are the Pods of a Node that are not being deleted, counted by their labels. Pods of one
 // workload have the same labels, so a selector is matched once for all of them.
 type podCounts struct {
-	groups  map[string]*podGroup    // see groupOf
-	byLabel map[podLabel]*podGroups // and all of a namespace, without key and value
+	groups  map[string]*podGroup   // see groupOf
+	byLabel map[podLabel]podGroups // and all of a namespace, without key and value
 }
 
 // podGroups are groups, and how many Pods they have together.
@@ -32,7 +32,7 @@ type podGroup struct {
 type podLabel struct{ namespace, key, value string }
 
 func countPods(pods []*PodInfo) *podCounts {
-	c := &podCounts{groups: map[string]*podGroup{}, byLabel: map[podLabel]*podGroups{}}
+	c := &podCounts{groups: map[string]*podGroup{}, byLabel: map[podLabel]podGroups{}}
 	for _, p := range pods {
 		c.change(p, 1)
 	}
@@ -48,18 +48,12 @@ func (c *podCounts) change(p *PodInfo, times int64) {
 	if g == nil {
 		g = &podGroup{namespace: p.namespace, labels: p.labels}
 		c.groups[p.group] = g
-		for label := range g.all() {
-			c.with(label).list = append(c.with(label).list, g)
-		}
 	}
+	comes := g.count == 0
 	g.count += times
 	for label := range g.all() {
-		with := c.with(label)
-		with.count += times
-		if g.count > 0 {
-			continue
-		}
-		if with.list = without(with.list, g); len(with.list) == 0 {
+		c.byLabel[label] = c.byLabel[label].with(g, times, comes)
+		if len(c.byLabel[label].list) == 0 {
 			delete(c.byLabel, label)
 		}
 	}
@@ -68,13 +62,16 @@ func (c *podCounts) change(p *PodInfo, times int64) {
 	}
 }
 
-func (c *podCounts) with(label podLabel) *podGroups {
-	found := c.byLabel[label]
-	if found == nil {
-		found = &podGroups{}
-		c.byLabel[label] = found
+// with counts a Pod of a group, which comes with its first Pod and goes with its last.
+func (all podGroups) with(g *podGroup, times int64, comes bool) podGroups {
+	all.count += times
+	switch {
+	case comes:
+		all.list = append(all.list, g)
+	case g.count == 0:
+		all.list = without(all.list, g)
 	}
-	return found
+	return all
 }
 
 // all are the labels under which the group is found.
@@ -92,7 +89,7 @@ func (g *podGroup) all() iter.Seq[podLabel] {
 // selected is how many Pods of a namespace a selector matches.
 func (c *podCounts) selected(s *selector, namespace string) (count int64) {
 	few := c.byLabel[podLabel{namespace: namespace}]
-	if few == nil || s.nothing {
+	if s.nothing {
 		return 0
 	}
 	for _, r := range s.requirements {
@@ -101,8 +98,6 @@ func (c *podCounts) selected(s *selector, namespace string) (count int64) {
 		}
 		with := c.byLabel[podLabel{namespace, r.key, r.values[0]}]
 		switch {
-		case with == nil:
-			return 0
 		case len(s.requirements) == 1:
 			return with.count // whatever other labels the Pods have
 		case len(with.list) < len(few.list):

@@ -128,7 +128,7 @@ func newScheduler(o Options) *scheduler {
 	return &scheduler{
 		framework: newFramework(profile), name: cmp.Or(o.SchedulerName, defaultSchedulerName), trace: o.Trace,
 		pods: map[types.NamespacedName]usedPod{}, mine: map[types.NamespacedName]*unstructured.Unstructured{},
-		queue: newQueue(profile), binding: newBindings(), failures: newFailures(profile), zones: zones{nodes: map[string]int{}},
+		queue: newQueue(profile), failures: newFailures(profile), zones: zones{nodes: map[string]int{}},
 	}
 }
 

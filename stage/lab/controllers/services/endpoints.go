@@ -27,12 +27,11 @@ import (
 // The controller keeps state. Create a separate controller for each loop.
 func EndpointSlices() reconcile.Controller {
 	k := keeper{layouts: map[types.NamespacedName]*layout{}, times: triggerTimes{}}
-	bySelector := &reconcile.SelectorIndex{Kind: kinds.Service, Selector: serviceSelector}
 	return reconcile.Controller{
 		Name: endpointsController, For: kinds.Service,
 		Watches: []reconcile.Watch{
 			{Kind: kinds.Pod, Map: func(c *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
-				names := control.Selecting(c, bySelector, ch)
+				names := control.Selecting(c, servicesBySelector, ch)
 				k.podChanged(names, ch)
 				return names
 			}},
@@ -67,6 +66,8 @@ const (
 	sliceManager        = "endpointslice-controller.k8s.io"
 	largestSlice        = 100
 )
+
+var servicesBySelector = &reconcile.SelectorIndex{Kind: kinds.Service, Selector: serviceSelector}
 
 // serviceSelector returns the selector of a Service, nil if it selects nothing.
 func serviceSelector(service *unstructured.Unstructured) labels.Selector {

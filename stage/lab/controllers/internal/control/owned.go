@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/selectors"
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
@@ -88,9 +89,20 @@ func WatchOwned(kind, owner schema.GroupVersionKind) []reconcile.Watch {
 	return []reconcile.Watch{{Kind: kind}, {Kind: kind, Map: orphans}}
 }
 
-// OwnersBySelector returns an index of the owners of a kind by their selectors.
+// OwnersBySelector returns an index of the owners of a kind by their selectors. It is the same for all
+// loops. Only the kinds of workloads have one.
 func OwnersBySelector(owner schema.GroupVersionKind) *reconcile.SelectorIndex {
-	return &reconcile.SelectorIndex{Kind: owner, Selector: func(obj *unstructured.Unstructured) labels.Selector { return selectors.Of(obj).Labels() }}
+	return ownersBySelector[owner]
+}
+
+var ownersBySelector = indexesOf(kinds.Deployment, kinds.ReplicaSet, kinds.ReplicationController, kinds.StatefulSet, kinds.DaemonSet, kinds.Job)
+
+func indexesOf(owners ...schema.GroupVersionKind) map[schema.GroupVersionKind]*reconcile.SelectorIndex {
+	indexes := map[schema.GroupVersionKind]*reconcile.SelectorIndex{}
+	for _, owner := range owners {
+		indexes[owner] = &reconcile.SelectorIndex{Kind: owner, Selector: func(obj *unstructured.Unstructured) labels.Selector { return selectors.Of(obj).Labels() }}
+	}
+	return indexes
 }
 
 // Selecting returns the names of the objects of an index that select an object before or after a
