@@ -1,6 +1,7 @@
 package containers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -196,7 +197,7 @@ func (l *log) writer(w io.Writer) *logWriter {
 
 // write reads the lines up to the present, writes the last ones, and follows.
 func (l *log) write(out *logWriter) error {
-	past := past{most: -1}
+	past := past{most: -1, limit: cmp.Or(l.r.options.maxLines, maxLogLines)}
 	if l.options.TailLines != nil {
 		past.most = int(*l.options.TailLines)
 	}
@@ -293,6 +294,7 @@ func (l *log) ended() (time.Time, error) {
 // past are the lines up to the present, of which the oldest go.
 type past struct {
 	most  int // of the lines; -1: no limit
+	limit int // of all lines until now
 	lines []Line
 	first int // index of the oldest line
 	bytes int
@@ -300,8 +302,8 @@ type past struct {
 }
 
 func (p *past) add(line Line) error {
-	if p.count++; p.count > maxLogLines {
-		return apierrors.NewInternalError(fmt.Errorf("the function Logs has returned %d lines until now, and no end", maxLogLines))
+	if p.count++; p.count > p.limit {
+		return apierrors.NewInternalError(fmt.Errorf("the function Logs has returned %d lines until now, and no end", p.limit))
 	}
 	p.lines, p.bytes = append(p.lines, line), p.bytes+len(line.Text)+lineBytes
 	for p.bytes > maxLogBytes || p.most >= 0 && len(p.lines)-p.first > p.most {

@@ -49,6 +49,8 @@ type Options struct {
 	// not say it. A server has the API metrics.k8s.io only if Usage is set: [Annotated] is for
 	// annotations alone.
 	Usage func(c Container, now time.Time) (Usage, error)
+
+	maxLines int // of a log until now; 0: maxLogLines
 }
 
 // A Container is one run of a container.

@@ -22,7 +22,7 @@ import (
 type program struct{ cel.Program }
 
 // maxCost is the cost of an expression, in the units of CEL: about as many steps.
-const maxCost = 1_000_000
+const maxCost = 100_000
 
 // newEnv returns what expressions can use: the objects pod and container, Quantity of a text, the
 // time now, and the seconds since a time.

@@ -1,0 +1,7 @@
+package containers
+
+// WithMaxLines returns options whose logs have at most n lines until now.
+func WithMaxLines(o Options, n int) Options {
+	o.maxLines = n
+	return o
+}
