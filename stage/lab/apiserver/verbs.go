@@ -37,6 +37,7 @@ type call struct {
 	cluster *memory.Cluster // as the user of the request
 	schemas *definitions.Index
 	events  *eventCache
+	server  *Server
 
 	requester *user.DefaultInfo
 	form      form
@@ -98,12 +99,12 @@ func (s *Server) newCall(t target, of *resource, w http.ResponseWriter, r *http.
 	if err != nil {
 		return nil, err
 	}
-	c := &call{target: t, ctx: t.context(w, r), of: of, bare: s.bare, ca: s.ca, cluster: s.cluster.Shared(), schemas: s.schemas, events: &s.events, form: f, w: w, r: r, query: r.URL.Query()}
-	if user := r.Header.Get("Impersonate-User"); user != "" {
-		c.cluster = c.cluster.Impersonate(user)
-	}
+	c := &call{target: t, ctx: t.context(w, r), of: of, bare: s.bare, ca: s.ca, cluster: s.cluster.Shared(), schemas: s.schemas, events: &s.events, server: s, form: f, w: w, r: r, query: r.URL.Query()}
 	if c.requester, err = requesterOf(r); err != nil {
 		return nil, err
+	}
+	if c.requester != admin {
+		c.cluster = c.cluster.Impersonate(c.requester.Name)
 	}
 	c.ctx = request.WithUser(c.ctx, c.requester)
 	if of.kind == groupEvents {
