@@ -81,8 +81,8 @@ func (s *Server) serveTarget(t target, w http.ResponseWriter, r *http.Request) e
 		return errMethod()
 	}
 	err = c.ofRequest(verbs[t.verb(r)](c))
-	if err == nil && c.keeps(t.verb(r)) {
-		_ = provisioning.Provision(c.ctx, s.cluster, c.namespace, s.ca) // it has been answered; the next change tries again
+	if err == nil {
+		s.restore(c, t.verb(r))
 	}
 	return err
 }

@@ -224,3 +224,18 @@ func TestHealth(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1", host)
 }
+
+// TestARestartIsEmpty shows that objects do not outlive kube-apiserver.
+func TestARestartIsEmpty(t *testing.T) {
+	assets(t)
+	env := &upstream.Environment{}
+	config := start(t, env)
+	made := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a"}}
+	require.NoError(t, newClient(t, config).Create(t.Context(), made))
+	server := env.ControlPlane.GetAPIServer()
+	require.NoError(t, server.Stop())
+	require.NoError(t, server.Start())
+	user, err := env.AddUser(upstream.User{Name: "admin", Groups: []string{"system:masters"}}, nil)
+	require.NoError(t, err)
+	require.True(t, apierrors.IsNotFound(newClient(t, user.Config()).Get(t.Context(), client.ObjectKeyFromObject(made), made)))
+}

@@ -49,12 +49,8 @@ func (x *Index) validate(v *memory.Review) error {
 
 // checkCreation refuses an apply that creates, of a user that may patch and not create.
 func (x *Index) checkCreation(v *memory.Review, u user.Info) error {
-	decision, reason, _ := x.Authorize(v.Context(), authorizer.AttributesRecord{User: u, Verb: "create", APIGroup: v.Resource.Group, APIVersion: v.Kind.Version,
+	return x.Require(v.Context(), authorizer.AttributesRecord{User: u, Verb: "create", APIGroup: v.Resource.Group, APIVersion: v.Kind.Version,
 		Resource: v.Resource.Resource, Namespace: v.Name.Namespace, Name: v.Name.Name, ResourceRequest: true})
-	if decision == authorizer.DecisionAllow {
-		return nil
-	}
-	return apierrors.NewForbidden(v.Resource, v.Name.Name, errors.New(reason))
 }
 
 // onlyCollects reports whether a write changes only what garbage collection needs.
