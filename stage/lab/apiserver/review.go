@@ -46,7 +46,7 @@ func (c *call) review() error {
 }
 
 func reviewSelf(c *call, _ *unstructured.Unstructured) (map[string]any, error) {
-	return map[string]any{"userInfo": fieldsOf(c.requester)}, nil
+	return map[string]any{"userInfo": reviewedUser(c.requester)}, nil
 }
 
 func reviewToken(c *call, review *unstructured.Unstructured) (map[string]any, error) {
@@ -58,8 +58,8 @@ func reviewToken(c *call, review *unstructured.Unstructured) (map[string]any, er
 	return c.tokenReview(text, audiences), nil
 }
 
-// fieldsOf returns a user in the form of reviews.
-func fieldsOf(u *user.DefaultInfo) map[string]any {
+// reviewedUser returns a user in the form of reviews.
+func reviewedUser(u *user.DefaultInfo) map[string]any {
 	out := map[string]any{"username": u.Name, "groups": anys(u.Groups)}
 	if u.UID != "" {
 		out["uid"] = u.UID

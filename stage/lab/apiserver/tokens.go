@@ -207,9 +207,9 @@ func (c *call) tokenReview(text string, audiences []string) map[string]any {
 	case err != nil:
 		return map[string]any{"error": fmt.Sprintf("[invalid bearer token, %v]", err), "user": map[string]any{}}
 	case u == nil && c.server.credentials.secret == nil:
-		return map[string]any{"authenticated": true, "user": fieldsOf(c.requester)}
+		return map[string]any{"authenticated": true, "user": reviewedUser(c.requester)}
 	case u == nil && "Bearer "+text == string(c.server.credentials.secret):
-		return map[string]any{"authenticated": true, "user": fieldsOf(admin), "audiences": []any{tokens.Issuer}}
+		return map[string]any{"authenticated": true, "user": reviewedUser(admin), "audiences": []any{tokens.Issuer}}
 	case u == nil:
 		return map[string]any{"error": "invalid bearer token", "user": map[string]any{}}
 	}
@@ -220,5 +220,5 @@ func (c *call) tokenReview(text string, audiences []string) map[string]any {
 	if len(common) == 0 {
 		return map[string]any{"error": fmt.Sprintf("[invalid bearer token, token audiences %q is invalid for the target audiences %q]", t.Audience, audiences), "user": map[string]any{}}
 	}
-	return map[string]any{"authenticated": true, "audiences": anys(common), "user": fieldsOf(u)}
+	return map[string]any{"authenticated": true, "audiences": anys(common), "user": reviewedUser(u)}
 }

@@ -3,6 +3,7 @@ package envtest_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -35,17 +36,25 @@ func TestMain(m *testing.M) {
 		defer stop()
 		os.Exit(envtest.Run(ctx, os.Args, os.Stdout, os.Stderr))
 	}
-	os.Exit(m.Run())
+	dir, err := os.MkdirTemp("", "stagecraft-assets-")
+	if err == nil {
+		_, err = envtest.Install(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	installed = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
 }
 
-// assets points KUBEBUILDER_ASSETS at a directory with the stand-ins.
-func assets(t *testing.T) string {
-	dir := t.TempDir()
-	_, err := envtest.Install(dir)
-	require.NoError(t, err)
-	t.Setenv("KUBEBUILDER_ASSETS", dir)
-	return dir
-}
+// installed is a directory with the stand-ins.
+var installed string
+
+// assets points KUBEBUILDER_ASSETS at it.
+func assets(t *testing.T) { t.Setenv("KUBEBUILDER_ASSETS", installed) }
 
 // start starts a control plane as suites do.
 func start(t *testing.T, env *upstream.Environment) *rest.Config {
@@ -206,7 +215,7 @@ func TestInstall(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// TestHealth checks that checks of health need no credentials, and that all else does.
+// TestHealth checks that checks of health need no credentials, and that objects do.
 func TestHealth(t *testing.T) {
 	assets(t)
 	config := start(t, &upstream.Environment{})
@@ -219,7 +228,7 @@ func TestHealth(t *testing.T) {
 		return answer.StatusCode
 	}
 	require.Equal(t, http.StatusOK, get("/readyz"))
-	require.Equal(t, http.StatusUnauthorized, get("/api/v1/pods"))
+	require.Equal(t, http.StatusForbidden, get("/api/v1/pods"))
 	host, _, err := net.SplitHostPort(strings.TrimSuffix(strings.TrimPrefix(config.Host, "https://"), "/"))
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1", host)

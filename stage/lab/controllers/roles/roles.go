@@ -48,19 +48,33 @@ func Aggregation() reconcile.Controller {
 	}
 }
 
-// Aggregate does the same once, for all ClusterRoles of a cluster.
+// mostRounds is how often Aggregate reads the roles: roles that select each other in a longer chain
+// are complete after the next call.
+const mostRounds = 10
+
+// Aggregate does the same at once, for all ClusterRoles of a cluster.
 func Aggregate(ctx context.Context, c transport.Transport) error {
-	found, err := c.List(ctx, kinds.ClusterRole, "", metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
-	all := make([]*unstructured.Unstructured, len(found.Items))
-	for i := range found.Items {
-		all[i] = &found.Items[i]
-	}
-	for _, role := range all {
-		if err := aggregate(ctx, c, role, all); err != nil {
+	for range mostRounds {
+		found, err := c.List(ctx, kinds.ClusterRole, "", metav1.ListOptions{})
+		if err != nil {
 			return err
+		}
+		all := make([]*unstructured.Unstructured, len(found.Items))
+		for i := range found.Items {
+			all[i] = &found.Items[i]
+		}
+		isDone := true
+		for _, role := range all {
+			if !isStale(role, all) {
+				continue
+			}
+			isDone = false
+			if err := aggregate(ctx, c, role, all); err != nil {
+				return err
+			}
+		}
+		if isDone {
+			return nil
 		}
 	}
 	return nil
@@ -70,15 +84,21 @@ func aggregates(role *unstructured.Unstructured) bool {
 	return fields.Map(role.Object, "aggregationRule") != nil
 }
 
+// isStale reports whether a role does not have the rules of those that it selects.
+func isStale(role *unstructured.Unstructured, all []*unstructured.Unstructured) bool {
+	if !aggregates(role) || fields.IsTerminating(role) {
+		return false
+	}
+	rules, stored := selected(role, all), fields.Slice(role.Object, "rules")
+	return len(rules)+len(stored) > 0 && !object.DeepEqual(any(rules), any(stored))
+}
+
 // aggregate gives a role the rules of those that it selects.
 func aggregate(ctx context.Context, c transport.Writer, role *unstructured.Unstructured, all []*unstructured.Unstructured) error {
-	if !aggregates(role) || fields.IsTerminating(role) {
+	if !isStale(role, all) {
 		return nil
 	}
 	rules := selected(role, all)
-	if object.DeepEqual(any(rules), any(fields.Slice(role.Object, "rules"))) || len(rules)+len(fields.Slice(role.Object, "rules")) == 0 {
-		return nil
-	}
 	patch, err := json.Marshal(map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": map[string]any{"name": role.GetName()}, "rules": rules})
 	if err != nil {
 		return err
