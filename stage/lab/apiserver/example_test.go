@@ -165,7 +165,7 @@ func ExampleOptions_serviceAccounts() {
 }
 
 // Roles decide what a user may do, here one that a client impersonates.
-func ExampleOptions_rbac() {
+func ExampleOptions_rBAC() {
 	t, ctx := &example{}, context.Background()
 	defer t.end()
 	config := apiserver.Start(t, memory.New(memory.Options{}), apiserver.Options{RBAC: true})
