@@ -10,6 +10,8 @@
 //     answer that breaks a controller
 //   - [github.com/stagecraft-go/stagecraft/stage/lab/apiserver]: the cluster behind the HTTP API of
 //     kube-apiserver, for any client; its package hunting hunts in whole managers
+//   - [github.com/stagecraft-go/stagecraft/stage/lab/envtest]: programs in the place of etcd and
+//     kube-apiserver, for tests that use envtest of controller-runtime
 //   - [github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime] and
 //     [github.com/stagecraft-go/stagecraft/stage/lab/gomega]: a client for controller-runtime, and
 //     matchers for Gomega
@@ -26,7 +28,7 @@
 //
 //   - [github.com/stagecraft-go/stagecraft/stage/lab/controllers]: the controllers of Kubernetes.
 //     The packages below it are workloads, batch, autoscaling, scheduling, nodes, volumes,
-//     services, namespaces, disruption, quota, admission, resources, kubelet, which runs Pods, and
+//     services, namespaces, roles, disruption, quota, admission, resources, kubelet, which runs Pods, and
 //     features, which reports fields that are not modelled
 //
 //   - [github.com/stagecraft-go/stagecraft/stage/lab/containers]: what containers print, answer and

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	discoveryv2 "k8s.io/api/apidiscovery/v2"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
@@ -57,6 +58,45 @@ func TestRecordedDiscovery(t *testing.T) {
 		require.NoError(t, err)
 		requireSameJSON(t, string(recorded), text)
 	}
+}
+
+// TestRecordedRoles checks that a server with roles begins with those of a new kube-apiserver. With
+// -record it writes the file again.
+func TestRecordedRoles(t *testing.T) {
+	const file = "../../../stage/lab/apiserver/internal/rbac/bootstrap.json"
+	var lines []string
+	for _, resource := range []string{"clusterroles", "clusterrolebindings", "roles", "rolebindings"} {
+		var list unstructured.UnstructuredList
+		answer := send(t, plane.Config(), httpRequest{Path: "/apis/rbac.authorization.k8s.io/v1/" + resource + "?labelSelector=kubernetes.io/bootstrapping=rbac-defaults"})
+		require.NoError(t, json.Unmarshal(answer.body, &list))
+		for _, u := range list.Items {
+			u.SetKind(strings.TrimSuffix(list.GetKind(), "List"))
+			u.SetAPIVersion(list.GetAPIVersion())
+			for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "managedFields"} {
+				unstructured.RemoveNestedField(u.Object, "metadata", field)
+			}
+			if rules, _, _ := unstructured.NestedSlice(u.Object, "rules"); len(rules) == 0 || u.Object["aggregationRule"] != nil {
+				delete(u.Object, "rules") // a controller fills them in
+			}
+			lines = append(lines, jsonText(t, u.Object))
+		}
+	}
+	if *record {
+		require.NoError(t, os.WriteFile(file, []byte("[\n"+strings.Join(lines, ",\n")+"\n]\n"), 0o644))
+		return
+	}
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	var recorded []any
+	require.NoError(t, json.Unmarshal(text, &recorded))
+	known := map[string]bool{}
+	for _, u := range recorded {
+		known[jsonText(t, u)] = true
+	}
+	for _, line := range lines {
+		require.True(t, known[line], line)
+	}
+	require.Len(t, recorded, len(lines))
 }
 
 const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -111,14 +151,24 @@ type httpAnswer struct {
 // TestHTTP sends raw requests to a kube-apiserver and to the server in memory, and compares the
 // answers.
 func TestHTTP(t *testing.T) {
+	compareHTTP(t, "testdata/http.yaml", apiserver.Options{})
+}
+
+// TestRolesOverHTTP does the same with users, whom both servers allow what their roles say.
+func TestRolesOverHTTP(t *testing.T) {
+	compareHTTP(t, "testdata/roles.yaml", apiserver.Options{RBAC: true, Bare: true})
+}
+
+// compareHTTP sends the requests of a file to both servers.
+func compareHTTP(t *testing.T, file string, o apiserver.Options) {
 	var cases []struct {
 		Name     string
 		Requests []httpRequest
 	}
-	data, err := os.ReadFile("testdata/http.yaml")
+	data, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.NoError(t, yaml.UnmarshalStrict(data, &cases))
-	ours := apiserver.Start(t, memory.New(memory.Options{RequireNamespaces: true, RequireOwners: true}), apiserver.Options{})
+	ours := apiserver.Start(t, memory.New(memory.Options{RequireNamespaces: true, RequireOwners: true}), o)
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			namespace := "http-" + strings.ReplaceAll(c.Name, " ", "-")

@@ -9,7 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/rbac"
 	provisioning "github.com/stagecraft-go/stagecraft/stage/lab/controllers/namespaces"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/roles"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
@@ -28,8 +30,16 @@ func (s *Server) bootstrap() error {
 	if err := ensure(ctx, s.cluster, ownService(), "kube-apiserver"); err != nil {
 		return err
 	}
+	if s.roles != nil {
+		if err := rbac.Bootstrap(ctx, s.cluster); err != nil {
+			return err
+		}
+	}
 	if s.bare {
 		return nil
+	}
+	if err := roles.Aggregate(ctx, s.cluster); err != nil {
+		return err
 	}
 	found, err := s.cluster.List(ctx, namespaces, "", metav1.ListOptions{})
 	if err != nil {
@@ -55,6 +65,20 @@ func ownService() *unstructured.Unstructured {
 		"ports": []any{map[string]any{"name": "https", "protocol": "TCP", "port": int64(443), "targetPort": int64(6443)}},
 	}
 	return u
+}
+
+// clusterRoles are those that can select each other by an aggregationRule.
+var clusterRoles = schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"}
+
+// restore does what controllers of kube-controller-manager do at once after a request: it has been
+// answered, and the next change tries again.
+func (s *Server) restore(c *call, verb string) {
+	switch {
+	case c.keeps(verb):
+		_ = provisioning.Provision(c.ctx, s.cluster, c.namespace, s.ca)
+	case !s.bare && c.of.kind == clusterRoles && verb != "get" && verb != "list" && verb != "watch":
+		_ = roles.Aggregate(context.WithoutCancel(c.r.Context()), s.cluster)
+	}
 }
 
 var configMaps = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/authentication/user"
 )
 
 // These limits are what one request may use. Those of the listener are for connections.
@@ -27,9 +28,10 @@ const (
 // A budget is what a request may use. It is the context of the request, and ends with it.
 type budget struct {
 	context.Context
-	cancel func()        // nil without a limit of time
-	large  chan struct{} // of the server
-	holds  bool          // a place among the requests with large bodies
+	cancel func()            // nil without a limit of time
+	large  chan struct{}     // of the server
+	holds  bool              // a place among the requests with large bodies
+	user   *user.DefaultInfo // who sends the request, before impersonation
 }
 
 type budgetKey struct{}
@@ -43,8 +45,8 @@ func (b *budget) Value(key any) any {
 }
 
 // begin gives a request its budget, which the caller ends.
-func (s *Server) begin(r *http.Request) (*http.Request, *budget) {
-	b := &budget{Context: r.Context(), large: s.large}
+func (s *Server) begin(r *http.Request, as *user.DefaultInfo) (*http.Request, *budget) {
+	b := &budget{Context: r.Context(), large: s.large, user: as}
 	if s.maxTime > 0 && !isWatch(r) && !isStream(r) {
 		b.Context, b.cancel = context.WithTimeout(b.Context, s.maxTime)
 	}

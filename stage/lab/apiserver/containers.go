@@ -139,7 +139,7 @@ func (c *call) portForward() error {
 
 // connect serves streams until they end, or the server does.
 func (c *call) connect(serve func(context.Context) error) error {
-	ctx, end, err := c.connections.begin(c.ctx)
+	ctx, end, err := c.server.connections.begin(c.ctx)
 	if err != nil {
 		return err
 	}

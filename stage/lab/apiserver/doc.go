@@ -11,12 +11,16 @@
 //
 // [Listen] serves on loopback, with TLS and a token, for programs; [New] is the handler itself.
 //
-// Tests that use envtest of controller-runtime take the server as a cluster that exists: with
-// Environment.UseExistingCluster and its Config, or unchanged with USE_EXISTING_CLUSTER=true and
-// KUBECONFIG. As envtest has no controllers, give it a cluster without a lab, and one for each package:
+// Tests that use envtest of controller-runtime run unchanged with the programs of package
+// stage/lab/envtest, which stand in for etcd and kube-apiserver.
 //
-//	cluster := memory.New(memory.Options{RequireNamespaces: true, LateCollection: true})
-//	listener, err := apiserver.Listen(cluster, apiserver.ListenOptions{Options: apiserver.Options{Bare: true}})
+// # Users
+//
+// A request is that of the administrator, who may do everything, unless it has other credentials or
+// impersonates: the certificate of a client ([Listener.User], [ListenOptions].ClientCAs), or the token of
+// a ServiceAccount, which a TokenRequest returns. Tokens are signed; those of [Start] and [New] by the same key
+// each time, so that runs repeat. A token ends when it expires, and a minute after its ServiceAccount or the Pod or Secret
+// that it is bound to was deleted. By [Options].RBAC the roles of the cluster decide what users may do.
 //
 // # Time
 //
@@ -104,8 +108,8 @@
 // their status; both also about Scales, Bindings, Evictions and TokenRequests; the admission plugin
 // ServiceAccount by [Options].ServiceAccounts; managedFields from creation on; dry runs;
 // the subresources status, scale, binding, eviction, finalize and approval; log, exec, attach and portforward, see below;
-// reviews of access, which allow everything; tokens of ServiceAccounts, which are not signed: a
-// TokenReview knows whose they are, requests are not taken with them.
+// reviews of access; tokens of ServiceAccounts; RBAC by [Options].RBAC, with the checks of those who grant rights,
+// impersonation as since 1.36, and aggregated ClusterRoles.
 //
 // A hundred kubectl commands print what they print with a kube-apiserver, but for those listed in
 // internal/dev/e2e/testdata/kubectl/differences.txt. Which conformance tests of Kubernetes a lab passes

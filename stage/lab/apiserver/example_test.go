@@ -164,6 +164,17 @@ func ExampleOptions_serviceAccounts() {
 	// Output: default /var/run/secrets/kubernetes.io/serviceaccount
 }
 
+// Roles decide what a user may do, here one that a client impersonates.
+func ExampleOptions_rBAC() {
+	t, ctx := &example{}, context.Background()
+	defer t.end()
+	config := apiserver.Start(t, memory.New(memory.Options{}), apiserver.Options{RBAC: true})
+	config.Impersonate.UserName = "jane"
+	_, err := kubernetes.NewForConfigOrDie(config).CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
+	fmt.Println(err)
+	// Output: pods is forbidden: User "jane" cannot list resource "pods" in API group "" in the namespace "default"
+}
+
 // A webhook of a Service is called without a connection; of a manager take its webhook server's mux.
 func ExampleOptions_webhooks() {
 	t, ctx := &example{}, context.Background()

@@ -1,23 +1,15 @@
 package apiserver
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/subtle"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/hex"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
 	"net"
 	"net/http"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -30,9 +22,16 @@ type ListenOptions struct {
 	Options
 	// Address is where to listen. Default 127.0.0.1:0, which is a free port of loopback.
 	Address string
+	// Certificate is the certificate of the server. Its chain ends with the certificate that clients
+	// trust. Default: a new one that signs itself, and with which the listener also signs the
+	// certificates of users, see [Listener.User].
+	Certificate *tls.Certificate
+	// ClientCAs sign the certificates of clients, in addition to those of [Listener.User]: the common
+	// name is the user, the organizations are the groups. Default: none.
+	ClientCAs []*x509.Certificate
 }
 
-// A Listener serves a cluster over TLS to those who have its token. It is safe for concurrent use.
+// A Listener serves a cluster over TLS to clients with credentials. It is safe for concurrent use.
 type Listener struct {
 	server *http.Server
 	closes func() // connections with containers
@@ -40,10 +39,12 @@ type Listener struct {
 	url    string
 	token  string
 	ca     []byte // PEM
+	signer authority
 }
 
-// Listen serves a cluster until Close, for programs: kubectl, helm and others. It takes requests
-// with its token only, which is made anew each time, as is its certificate.
+// Listen serves a cluster until Close, for programs: kubectl, helm and others. Its credentials are its
+// token, which is new each time and may do everything, and the certificates of clients. Checks of
+// health need none.
 func Listen(c *memory.Cluster, o ListenOptions) (*Listener, error) {
 	if o.Address == "" {
 		o.Address = "127.0.0.1:0"
@@ -52,20 +53,25 @@ func Listen(c *memory.Cluster, o ListenOptions) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("apiserver: %w", err)
 	}
-	certificate, ca, err := newCertificate(socket.Addr())
+	signer, err := newAuthority(socket.Addr())
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("apiserver: %w", err), socket.Close())
 	}
-	o.ca, o.maxTime = string(ca), maxTime
+	l := &Listener{url: "https://" + socket.Addr().String(), token: rand.Text(), signer: signer, done: make(chan error, 1)}
+	certificate := signer.pair
+	if o.Certificate != nil {
+		certificate = *o.Certificate
+	}
+	l.ca = inPEM("CERTIFICATE", certificate.Certificate[len(certificate.Certificate)-1])
+	o.ca, o.maxTime, o.credentials = string(l.ca), maxTime, credentials{secret: []byte("Bearer " + l.token), roots: signer.with(o.ClientCAs)}
 	handler, err := New(c, o.Options)
 	if err != nil {
 		return nil, errors.Join(err, socket.Close())
 	}
-	secret := make([]byte, 16)
-	_, _ = rand.Read(secret) // it never fails
-	l := &Listener{closes: handler.connections.close, url: "https://" + socket.Addr().String(), token: hex.EncodeToString(secret), ca: ca, done: make(chan error, 1)}
-	l.server = newServer(l.authenticated(handler))
-	l.server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	l.closes = handler.connections.close
+	l.server = newServer(handler)
+	l.server.ConnContext = withConnection
+	l.server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	go func() { l.done <- l.server.ServeTLS(socket, "", "") }()
 	return l, nil
 }
@@ -81,21 +87,19 @@ func newServer(handler http.Handler) *http.Server {
 	}
 }
 
-// authenticated refuses requests without the token.
-func (l *Listener) authenticated(next http.Handler) http.Handler {
-	want := []byte("Bearer " + l.token)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 {
-			writeError(w, r, apierrors.NewUnauthorized("Unauthorized"))
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
 // Config returns a configuration with all permissions and no rate limit.
 func (l *Listener) Config() *rest.Config {
 	return &rest.Config{Host: l.url, BearerToken: l.token, TLSClientConfig: rest.TLSClientConfig{CAData: l.ca}, QPS: -1}
+}
+
+// User returns a configuration with the certificate of a user and its groups, which is valid for a
+// year. It has no rate limit.
+func (l *Listener) User(name string, groups ...string) (*rest.Config, error) {
+	certificate, key, err := l.signer.sign(name, groups)
+	if err != nil {
+		return nil, fmt.Errorf("apiserver: the certificate of user %q: %w", name, err)
+	}
+	return &rest.Config{Host: l.url, TLSClientConfig: rest.TLSClientConfig{CAData: l.ca, CertData: certificate, KeyData: key}, QPS: -1}, nil
 }
 
 // Kubeconfig returns the configuration as a file for programs.
@@ -121,27 +125,4 @@ func (l *Listener) Close() error {
 	}
 	l.done <- http.ErrServerClosed // for another Close
 	return err
-}
-
-// newCertificate returns a certificate that signs itself, and its text.
-func newCertificate(address net.Addr) (tls.Certificate, []byte, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return tls.Certificate{}, nil, err
-	}
-	now := time.Now()
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "stagecraft"},
-		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0), IsCA: true, BasicConstraintsValid: true,
-		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, DNSNames: []string{"localhost"},
-	}
-	if tcp, ok := address.(*net.TCPAddr); ok {
-		template.IPAddresses = []net.IP{tcp.IP, net.IPv4(127, 0, 0, 1)}
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return tls.Certificate{}, nil, err
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
 }

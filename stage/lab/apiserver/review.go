@@ -6,18 +6,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// reviews are the kinds that are answered and not stored, with the status that each is given. There
-// is no authorisation: everything is allowed, and a token that this server has not made is that of the
-// one who sends it.
-var reviews = map[schema.GroupKind]func(*call, *unstructured.Unstructured) map[string]any{
-	{Group: "authorization.k8s.io", Kind: "SelfSubjectAccessReview"}:  allowed,
-	{Group: "authorization.k8s.io", Kind: "SubjectAccessReview"}:      allowed,
-	{Group: "authorization.k8s.io", Kind: "LocalSubjectAccessReview"}: allowed,
-	{Group: "authorization.k8s.io", Kind: "SelfSubjectRulesReview"}:   allRules,
-	{Group: "authentication.k8s.io", Kind: "SelfSubjectReview"}:       self,
-	{Group: "authentication.k8s.io", Kind: "TokenReview"}:             authenticated,
+// reviews are the kinds that are answered and not stored, with the status that each is given.
+var reviews = map[schema.GroupKind]func(*call, *unstructured.Unstructured) (map[string]any, error){
+	{Group: "authorization.k8s.io", Kind: "SelfSubjectAccessReview"}:  reviewOwnAccess,
+	{Group: "authorization.k8s.io", Kind: "SubjectAccessReview"}:      reviewAccess,
+	{Group: "authorization.k8s.io", Kind: "LocalSubjectAccessReview"}: reviewLocalAccess,
+	{Group: "authorization.k8s.io", Kind: "SelfSubjectRulesReview"}:   reviewRules,
+	{Group: "authentication.k8s.io", Kind: "SelfSubjectReview"}:       reviewSelf,
+	{Group: "authentication.k8s.io", Kind: "TokenReview"}:             reviewToken,
 }
 
 func isVirtual(kind schema.GroupKind) bool { return reviews[kind] != nil }
@@ -38,41 +37,36 @@ func (c *call) review() error {
 	if err != nil {
 		return err
 	}
-	u.Object["status"] = reviews[c.of.kind.GroupKind()](c, u)
+	status, err := reviews[c.of.kind.GroupKind()](c, u)
+	if err != nil {
+		return err
+	}
+	u.Object["status"] = status
 	return c.write(http.StatusCreated, u)
 }
 
-func allowed(*call, *unstructured.Unstructured) map[string]any {
-	return map[string]any{"allowed": true}
+func reviewSelf(c *call, _ *unstructured.Unstructured) (map[string]any, error) {
+	return map[string]any{"userInfo": reviewedUser(c.requester)}, nil
 }
 
-func allRules(*call, *unstructured.Unstructured) map[string]any {
-	every := []any{"*"}
-	return map[string]any{
-		"incomplete":       false,
-		"resourceRules":    []any{map[string]any{"verbs": every, "apiGroups": every, "resources": every}},
-		"nonResourceRules": []any{map[string]any{"verbs": every, "nonResourceURLs": every}},
-	}
-}
-
-func self(c *call, _ *unstructured.Unstructured) map[string]any {
-	return map[string]any{"userInfo": c.user()}
-}
-
-func authenticated(c *call, review *unstructured.Unstructured) map[string]any {
+func reviewToken(c *call, review *unstructured.Unstructured) (map[string]any, error) {
 	text, _, _ := unstructured.NestedString(review.Object, "spec", "token")
-	return c.tokenReview(text)
+	if text == "" {
+		return nil, badRequest("token is required for TokenReview in authentication")
+	}
+	audiences, _, _ := unstructured.NestedStringSlice(review.Object, "spec", "audiences")
+	return c.tokenReview(text, audiences), nil
 }
 
-// user is who sends the request, in the form of reviews.
-func (c *call) user() map[string]any {
-	out := map[string]any{"username": c.requester.Name, "groups": anys(c.requester.Groups)}
-	if c.requester.UID != "" {
-		out["uid"] = c.requester.UID
+// reviewedUser returns a user in the form of reviews.
+func reviewedUser(u *user.DefaultInfo) map[string]any {
+	out := map[string]any{"username": u.Name, "groups": anys(u.Groups)}
+	if u.UID != "" {
+		out["uid"] = u.UID
 	}
-	if len(c.requester.Extra) > 0 {
+	if len(u.Extra) > 0 {
 		extra := map[string]any{}
-		for key, values := range c.requester.Extra {
+		for key, values := range u.Extra {
 			extra[key] = anys(values)
 		}
 		out["extra"] = extra

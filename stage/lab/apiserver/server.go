@@ -16,7 +16,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/attributes"
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/podaccounts"
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/policies"
+	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/rbac"
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/rules"
+	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/tokens"
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/webhooks"
 	"github.com/stagecraft-go/stagecraft/stage/lab/defaults"
 	"github.com/stagecraft-go/stagecraft/stage/lab/definitions"
@@ -42,6 +44,14 @@ type Options struct {
 	// that Pods are what was written, and need no ServiceAccount.
 	ServiceAccounts bool
 
+	// RBAC allows requests by the roles and bindings of the cluster, which gets those of a new
+	// Kubernetes, and keeps users from granting what they do not have. The user of a request is that of
+	// its client's certificate, of its token of a ServiceAccount, or the one that it impersonates;
+	// without credentials [Start] and [New] take it as the administrator's, who may do everything, and
+	// [Listen] as that of system:anonymous. Writes that do not come over HTTP are not checked. Default:
+	// everything is allowed.
+	RBAC bool
+
 	// Webhooks returns the server of the admission and conversion webhooks on a host: of a URL, "127.0.0.1:9443", or
 	// of a Service, "name.namespace.svc"; nil for other hosts. They are called without a connection,
 	// also in a testing/synctest bubble. For a manager it is GetWebhookServer().WebhookMux(). It is
@@ -54,15 +64,16 @@ type Options struct {
 	// on loopback, redirected ones too. It is called for each request, by any goroutine.
 	WebhookHosts func(host string) bool
 
-	ca      string        // the certificate in that ConfigMap, PEM
-	maxTime time.Duration // of a request that is no watch; 0: no limit
+	ca          string        // the certificate in that ConfigMap, PEM
+	maxTime     time.Duration // of a request that is no watch; 0: no limit
+	credentials credentials
 }
 
 // A Request describes a request that has been answered.
 type Request struct {
 	Time        time.Time     // when it came
 	Duration    time.Duration // until its answer was written
-	User        string        // Impersonate-User, or "" for the user of the cluster
+	User        string        // the user as whom the request acts; "" for the administrator
 	UserAgent   string
 	Verb        string // as in audit logs: get, list, watch, create, update, patch, delete or deletecollection; "" for paths without objects
 	Method, URI string
@@ -84,6 +95,9 @@ type Server struct {
 	maxTime time.Duration
 
 	connections connections
+	credentials credentials
+	signer      *tokens.Signer
+	roles       *rbac.Index // nil: everything is allowed
 }
 
 // New returns a server for a cluster, which from now on fills in what objects leave open, refuses what is
@@ -100,7 +114,7 @@ func New(c *memory.Cluster, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("apiserver: %w", err)
 	}
-	s := &Server{cluster: c, schemas: definitions.New(definitions.Options{Convert: converter.Convert}), log: o.Log, bare: o.Bare, ca: o.ca, large: make(chan struct{}, mostLarge), maxTime: o.maxTime}
+	s := &Server{cluster: c, schemas: definitions.New(definitions.Options{Convert: converter.Convert}), log: o.Log, bare: o.Bare, ca: o.ca, large: make(chan struct{}, mostLarge), maxTime: o.maxTime, credentials: o.credentials}
 	c.TrackFields()
 	c.Extend(defaults.Hooks())
 	if o.ServiceAccounts {
@@ -108,14 +122,23 @@ func New(c *memory.Cluster, o Options) (*Server, error) {
 	}
 	c.Extend(validity.Hooks())
 	c.Extend(s.schemas.Hooks())
+	if err := s.authorizeBy(c, o.RBAC); err != nil {
+		return nil, fmt.Errorf("apiserver: %w", err)
+	}
 	c.Extend(validation.Hooks())
 	c.Extend(sizes())
 	compiler, objects := rules.NewCompiler(), attributes.Objects(c, s.fill)
 	decide := policies.New(c, compiler, objects, s.typesOf)
+	if s.roles != nil {
+		decide.Authorizer = s.roles
+	}
 	c.Extend(decide.Hooks())
 	c.Extend(webhooks.New(webhooks.Options{Compiler: compiler, Objects: objects, Handlers: handlers, Before: decide.Mutate}).Hooks())
 	if err := s.kinds.start(c); err != nil {
 		return nil, err
+	}
+	if s.signer, err = tokens.New(o.credentials.secret == nil); err != nil {
+		return nil, fmt.Errorf("apiserver: %w", err)
 	}
 	if err := s.bootstrap(); err != nil {
 		return nil, fmt.Errorf("apiserver: %w", err)
@@ -140,8 +163,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	seen, begin := &observedWriter{ResponseWriter: w, code: http.StatusOK}, time.Now()
 	s.handler.ServeHTTP(seen, r)
-	s.log(Request{Time: begin, Duration: time.Since(begin), User: r.Header.Get("Impersonate-User"), UserAgent: r.UserAgent(),
+	s.log(Request{Time: begin, Duration: time.Since(begin), User: s.nameIn(r), UserAgent: r.UserAgent(),
 		Verb: verbOf(r), Method: r.Method, URI: r.URL.RequestURI(), Code: seen.code})
+}
+
+// nameIn returns the name of the user in the log.
+func (s *Server) nameIn(r *http.Request) string {
+	if name := r.Header.Get("Impersonate-User"); name != "" {
+		return name
+	}
+	if sender, err := s.identify(r); err == nil && sender != admin {
+		return sender.Name
+	}
+	return ""
 }
 
 // answer answers a request; a panic becomes an error of the server.
@@ -157,8 +191,17 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	}()
 	w.Header().Set("Audit-Id", auditID(r))
 	w.Header().Set("Cache-Control", "no-cache, private")
-	r, budget := s.begin(r)
+	sender, err := s.identify(r)
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
+	r, budget := s.begin(r, sender)
 	defer budget.end()
+	if err := s.authorize(r); err != nil {
+		writeError(w, r, err)
+		return
+	}
 	route(r.URL.Path).serve(s, w, r)
 }
 

@@ -1,10 +1,11 @@
 package apiserver
 
 import (
-	"encoding/base64"
-	"encoding/json"
+	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,34 +13,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/tokens"
 )
 
 var (
 	accounts      = schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}
+	secrets       = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
+	nodes         = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
 	tokenRequests = schema.GroupVersionKind{Group: "authentication.k8s.io", Version: "v1", Kind: "TokenRequest"}
 )
 
 const (
-	ownAudience   = "https://kubernetes.default.svc.cluster.local"
-	accountPrefix = "system:serviceaccount:"
-	minExpiry     = 10 * 60    // seconds that a token must be valid at least
-	defaultExpiry = 60 * 60    // seconds
-	unsigned      = "unsigned" // in place of a signature
+	minExpiry     = 10 * 60 // seconds that a token must be valid at least
+	defaultExpiry = 60 * 60 // seconds
 )
 
-// claims are what a token of a ServiceAccount says.
-type claims struct {
-	Issuer   string   `json:"iss"`
-	Subject  string   `json:"sub"`
-	UID      string   `json:"uid"`
-	Audience []string `json:"aud"`
-	Issued   int64    `json:"iat"`
-	Expires  int64    `json:"exp"`
-}
-
-// token answers a TokenRequest of a ServiceAccount. The token is a JSON Web Token that is not signed:
-// it is good for a TokenReview, which says whose it is, and not for requests.
+// token answers a TokenRequest of a ServiceAccount. The token is a credential until it expires, or its
+// ServiceAccount or the object that it is bound to is gone.
 func (c *call) token() error {
 	u, o, err := c.subobject(tokenRequests)
 	if err != nil {
@@ -64,7 +59,13 @@ func (c *call) token() error {
 	seconds, _, _ := unstructured.NestedInt64(spec, "expirationSeconds")
 	now := c.cluster.Now()
 	expires := now.Add(time.Duration(seconds) * time.Second)
-	text, err := claims{ownAudience, accountPrefix + c.namespace + ":" + c.name, string(account.GetUID()), audiences, now.Unix(), expires.Unix()}.token()
+	named := tokens.Claims{Issuer: tokens.Issuer, Subject: serviceaccount.MakeUsername(c.namespace, c.name), Audience: audiences,
+		Issued: now.Unix(), NotBefore: now.Unix(), Expires: expires.Unix(), Kubernetes: tokens.Kubernetes{Namespace: c.namespace, Account: tokens.Reference{Name: c.name, UID: string(account.GetUID())}}}
+	if err := c.bindToken(spec, &named.Kubernetes); err != nil {
+		return err
+	}
+	named.ID = tokenID(named)
+	text, err := c.server.signer.Sign(named)
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (c *call) completeToken(u *unstructured.Unstructured) error {
 		spec = map[string]any{}
 	}
 	if audiences, _, _ := unstructured.NestedStringSlice(spec, "audiences"); len(audiences) == 0 {
-		spec["audiences"] = []any{ownAudience}
+		spec["audiences"] = []any{tokens.Issuer}
 	}
 	seconds, given, _ := unstructured.NestedInt64(spec, "expirationSeconds")
 	if !given {
@@ -94,40 +95,130 @@ func (c *call) completeToken(u *unstructured.Unstructured) error {
 	return nil
 }
 
-func anySlice(texts []string) []any {
-	all := make([]any, len(texts))
-	for i, t := range texts {
-		all[i] = t
+// tokenID returns an id that looks random, and is that of the same token only.
+func tokenID(t tokens.Claims) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%v", t))
+	return fmt.Sprintf("%x-%x-4%x-8%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])[:36]
+}
+
+// bindToken names the object that a token is bound to: a Pod, with its Node, a Secret or a Node.
+func (c *call) bindToken(spec map[string]any, k *tokens.Kubernetes) error {
+	ref, _, _ := unstructured.NestedMap(spec, "boundObjectRef")
+	if ref == nil {
+		return nil
 	}
-	return all
-}
-
-func (t claims) token() (string, error) {
-	body, err := json.Marshal(t)
-	encode := base64.RawURLEncoding.EncodeToString
-	return encode([]byte(`{"alg":"none"}`)) + "." + encode(body) + "." + encode([]byte(unsigned)), err
-}
-
-// readToken reads a token that was made here; false if it is another one.
-func readToken(text string) (t claims, ok bool) {
-	parts := strings.Split(text, ".")
-	if len(parts) != 3 || parts[2] != base64.RawURLEncoding.EncodeToString([]byte(unsigned)) {
-		return t, false
+	kind := schema.FromAPIVersionAndKind(text(ref, "apiVersion"), text(ref, "kind"))
+	into := map[string]**tokens.Reference{"Pod": &k.Pod, "Secret": &k.Secret, "Node": &k.Node}[kind.Kind]
+	if kind.Group != "" || into == nil {
+		return badRequest("cannot bind token to object of type %s", kind)
 	}
-	body, err := base64.RawURLEncoding.DecodeString(parts[1])
-	return t, err == nil && json.Unmarshal(body, &t) == nil && strings.HasPrefix(t.Subject, accountPrefix)
+	kind.Version = "v1"
+	bound, err := c.cluster.Get(c.ctx, kind, types.NamespacedName{Namespace: c.namespace, Name: text(ref, "name")})
+	if err != nil {
+		return err
+	}
+	if kind == pods {
+		if account, _, _ := unstructured.NestedString(bound.Object, "spec", "serviceAccountName"); account != c.name {
+			return badRequest("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", c.name)
+		}
+		k.Node = c.nodeOf(bound)
+	}
+	if uid := text(ref, "uid"); uid != "" && uid != string(bound.GetUID()) {
+		return apierrors.NewConflict(schema.GroupResource{Group: kind.Group, Resource: kind.Kind}, bound.GetName(),
+			fmt.Errorf("the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", uid))
+	}
+	*into = &tokens.Reference{Name: bound.GetName(), UID: string(bound.GetUID())}
+	return nil
 }
 
-// tokenReview answers whose token it is: that of a ServiceAccount, or else of the one who asks.
-func (c *call) tokenReview(text string) map[string]any {
-	t, ok := readToken(text)
+// nodeOf returns the Node of a Pod; nil before it is bound.
+func (c *call) nodeOf(pod *unstructured.Unstructured) *tokens.Reference {
+	name, _, _ := unstructured.NestedString(pod.Object, "spec", "nodeName")
+	if name == "" {
+		return nil
+	}
+	found := &tokens.Reference{Name: name}
+	if node, err := c.cluster.Get(c.ctx, nodes, types.NamespacedName{Name: name}); err == nil {
+		found.UID = string(node.GetUID())
+	}
+	return found
+}
+
+// errors of tokens, as a TokenReview tells them.
+var (
+	errExpired     = errors.New("service account token has expired")
+	errInvalidated = errors.New("service account token has been invalidated")
+)
+
+// account returns the user of a token of a ServiceAccount; nil if this server has not made it. The
+// error says why it is no longer valid.
+func (s *Server) account(r *http.Request, token string) (*user.DefaultInfo, *tokens.Claims, error) {
+	t, ok := s.signer.Read(token)
 	if !ok {
-		return map[string]any{"authenticated": true, "user": c.user()}
+		return nil, nil, nil
 	}
-	if !c.cluster.Now().Before(time.Unix(t.Expires, 0)) {
-		return map[string]any{"error": "[invalid bearer token, service account token has expired]", "user": map[string]any{}}
+	if !s.cluster.Now().Before(time.Unix(t.Expires, 0)) {
+		return nil, &t, errExpired
 	}
-	namespace, _, _ := strings.Cut(strings.TrimPrefix(t.Subject, accountPrefix), ":")
-	groups := []any{"system:serviceaccounts", fmt.Sprint("system:serviceaccounts:", namespace), "system:authenticated"}
-	return map[string]any{"authenticated": true, "audiences": anySlice(t.Audience), "user": map[string]any{"username": t.Subject, "uid": t.UID, "groups": groups}}
+	k := t.Kubernetes
+	for _, bound := range []struct {
+		kind schema.GroupVersionKind
+		*tokens.Reference
+	}{{accounts, &k.Account}, {pods, k.Pod}, {secrets, k.Secret}} {
+		if bound.Reference == nil {
+			continue
+		}
+		stored, err := s.cluster.Shared().Get(r.Context(), bound.kind, types.NamespacedName{Namespace: k.Namespace, Name: bound.Name})
+		if err != nil || string(stored.GetUID()) != bound.UID || s.isLongDeleted(stored) {
+			return nil, &t, errInvalidated
+		}
+	}
+	i := serviceaccount.ServiceAccountInfo{Namespace: k.Namespace, Name: k.Account.Name, UID: k.Account.UID, CredentialID: "JTI=" + t.ID}
+	if k.Pod != nil {
+		i.PodName, i.PodUID = k.Pod.Name, k.Pod.UID
+	}
+	if k.Node != nil {
+		i.NodeName, i.NodeUID = k.Node.Name, k.Node.UID
+	}
+	u := i.UserInfo()
+	return &user.DefaultInfo{Name: u.GetName(), UID: u.GetUID(), Groups: withGroup(u.GetGroups(), user.AllAuthenticated), Extra: u.GetExtra()}, &t, nil
+}
+
+// isLongDeleted reports whether an object was to be gone a minute ago.
+func (s *Server) isLongDeleted(u *unstructured.Unstructured) bool {
+	deleted := u.GetDeletionTimestamp()
+	return deleted != nil && deleted.Add(time.Minute).Before(s.cluster.Now())
+}
+
+// bearer returns the token of a request; "" without one.
+func bearer(r *http.Request) string {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// tokenReview answers whose token it is. On a server that asks for no credentials, a token that the
+// server has not made is that of the one who asks.
+func (c *call) tokenReview(text string, audiences []string) map[string]any {
+	u, t, err := c.server.account(c.r, text)
+	switch {
+	case err != nil:
+		return map[string]any{"error": fmt.Sprintf("[invalid bearer token, %v]", err), "user": map[string]any{}}
+	case u == nil && c.server.credentials.secret == nil:
+		return map[string]any{"authenticated": true, "user": reviewedUser(c.requester)}
+	case u == nil && "Bearer "+text == string(c.server.credentials.secret):
+		return map[string]any{"authenticated": true, "user": reviewedUser(admin), "audiences": []any{tokens.Issuer}}
+	case u == nil:
+		return map[string]any{"error": "invalid bearer token", "user": map[string]any{}}
+	}
+	if len(audiences) == 0 {
+		audiences = []string{tokens.Issuer}
+	}
+	common := slices.DeleteFunc(slices.Clone(audiences), func(a string) bool { return !slices.Contains(t.Audience, a) })
+	if len(common) == 0 {
+		return map[string]any{"error": fmt.Sprintf("[invalid bearer token, token audiences %q is invalid for the target audiences %q]", t.Audience, audiences), "user": map[string]any{}}
+	}
+	return map[string]any{"authenticated": true, "audiences": anys(common), "user": reviewedUser(u)}
 }

@@ -18,7 +18,6 @@ import (
 )
 
 var (
-	nodes       = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
 	metricsAPI  = schema.GroupVersion{Group: "metrics.k8s.io", Version: "v1beta1"}
 	nodeMetrics = metricsAPI.WithKind("NodeMetrics")
 	podMetrics  = metricsAPI.WithKind("PodMetrics")

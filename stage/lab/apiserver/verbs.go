@@ -37,8 +37,7 @@ type call struct {
 	cluster *memory.Cluster // as the user of the request
 	schemas *definitions.Index
 	events  *eventCache
-	// connections are those of the server.
-	connections *connections
+	server  *Server
 
 	requester *user.DefaultInfo
 	form      form
@@ -84,8 +83,8 @@ func (s *Server) serveTarget(t target, w http.ResponseWriter, r *http.Request) e
 		return errMethod()
 	}
 	err = c.ofRequest(verbs[t.verb(r)](c))
-	if err == nil && c.keeps(t.verb(r)) {
-		_ = provisioning.Provision(c.ctx, s.cluster, c.namespace, s.ca) // it has been answered; the next change tries again
+	if err == nil {
+		s.restore(c, t.verb(r))
 	}
 	return err
 }
@@ -102,12 +101,12 @@ func (s *Server) newCall(t target, of *resource, w http.ResponseWriter, r *http.
 	if err != nil {
 		return nil, err
 	}
-	c := &call{target: t, ctx: t.context(w, r), of: of, bare: s.bare, ca: s.ca, cluster: s.cluster.Shared(), schemas: s.schemas, events: &s.events, connections: &s.connections, form: f, w: w, r: r, query: r.URL.Query()}
-	if user := r.Header.Get("Impersonate-User"); user != "" {
-		c.cluster = c.cluster.Impersonate(user)
-	}
+	c := &call{target: t, ctx: t.context(w, r), of: of, bare: s.bare, ca: s.ca, cluster: s.cluster.Shared(), schemas: s.schemas, events: &s.events, server: s, form: f, w: w, r: r, query: r.URL.Query()}
 	if c.requester, err = requesterOf(r); err != nil {
 		return nil, err
+	}
+	if c.requester != admin {
+		c.cluster = c.cluster.Impersonate(c.requester.Name)
 	}
 	c.ctx = request.WithUser(c.ctx, c.requester)
 	if of.kind == groupEvents {

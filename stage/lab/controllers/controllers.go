@@ -10,6 +10,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/namespaces"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/nodes"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/quota"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/roles"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/scheduling"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/services"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/volumes"
@@ -60,6 +61,7 @@ func All(o Options) []reconcile.Controller {
 		nodes.Kubelets(),
 		namespaces.ServiceAccounts(),
 		namespaces.RootCertificates(),
+		roles.Aggregation(),
 	}
 }
 

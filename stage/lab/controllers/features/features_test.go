@@ -66,6 +66,7 @@ var shownElsewhere = map[string]string{
 	"TestMutatingPoliciesChangeObjects":                 "the server decodes policies into their Go types",
 	"TestPoliciesDecide":                                "the server decodes policies into their Go types",
 	"TestWebhooksOfAManager":                            "the server decodes configurations into their Go types",
+	"TestRolesDecide":                                   "the server decodes roles into their Go types",
 	"TestUpdatesAreRefused":                             "package validation reads what is stored",
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -65,6 +66,7 @@ const pod = `{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers:
 func TestMissing(t *testing.T) {
 	for name, test := range map[string]func(*served){
 		"authorization":     missingAuthorization,
+		"node-authorizer":   missingNodeAuthorizer,
 		"aggregation":       missingAggregation,
 		"proxy":             missingProxy,
 		"connect":           missingConnect,
@@ -80,7 +82,8 @@ func TestMissing(t *testing.T) {
 		"in-tree-volumes":   missingInTreeVolumes,
 		"wrong-conversions": missingWrongConversions,
 	} {
-		t.Run(name, func(t *testing.T) { test(serve(t, apiserver.Options{ServiceAccounts: name == "mountable-secrets"})) })
+		o := apiserver.Options{ServiceAccounts: name == "mountable-secrets", RBAC: name == "node-authorizer"}
+		t.Run(name, func(t *testing.T) { test(serve(t, o)) })
 	}
 }
 
@@ -94,6 +97,13 @@ func missingAuthorization(s *served) {
 	require.True(s.t, review.Status.Allowed)
 	_, err = client.CoreV1().Secrets("kube-system").List(s.t.Context(), metav1.ListOptions{})
 	require.NoError(s.t, err)
+}
+
+func missingNodeAuthorizer(s *served) {
+	config := rest.CopyConfig(s.config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: "system:node:node-1", Groups: []string{"system:nodes"}}
+	_, err := kubernetes.NewForConfigOrDie(config).CoreV1().Nodes().Get(s.t.Context(), "node-1", metav1.GetOptions{})
+	require.True(s.t, apierrors.IsForbidden(err), "%v", err)
 }
 
 func missingAggregation(s *served) {

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/policy/generic"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/matching"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
-	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	corelisters "k8s.io/client-go/listers/core/v1"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/attributes"
@@ -123,7 +122,7 @@ func paramsOf(v *memory.Review, kind schema.GroupVersionKind, ref *admissionregi
 // decide asks the policies. It is called without the lock of the cluster.
 func (w *write) decide() error {
 	matcher := generic.NewPolicyMatcher(matching.NewMatcher(namespaces{found: w.namespace}, nil))
-	dispatcher := validating.NewDispatcher(authorizerfactory.NewAlwaysAllowAuthorizer(), matcher)
+	dispatcher := validating.NewDispatcher(w.index.authorizer(), matcher)
 	kinds := w.index.cluster.Kinds()
 	hooks := make([]validating.PolicyHook, len(w.bound))
 	for i, b := range w.bound {

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/matching"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
-	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	"k8s.io/client-go/informers"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/attributes"
@@ -59,7 +58,7 @@ func (x *Index) Mutate(v *memory.Review) func(context.Context, admission.Attribu
 		return nil
 	}
 	matcher := matching.NewMatcher(namespaces{found: attributes.NamespaceOf(v)}, nil)
-	dispatcher := mutating.NewDispatcher(authorizerfactory.NewAlwaysAllowAuthorizer(), matcher, x.types)
+	dispatcher := mutating.NewDispatcher(x.authorizer(), matcher, x.types)
 	return func(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 		kinds := x.cluster.Kinds()
 		hooks := make([]mutating.PolicyHook, len(found))

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/rules"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
@@ -24,6 +26,10 @@ var (
 // An Index has the compiled policies of a cluster. It is safe for concurrent use; forks of the
 // cluster share it.
 type Index struct {
+	// Authorizer answers the expressions that ask for one. Nil: everything is allowed. It is set
+	// before the first write.
+	Authorizer authorizer.Authorizer
+
 	cluster  *memory.Cluster
 	compiler *rules.Compiler
 	objects  admission.ObjectInterfaces
@@ -38,6 +44,14 @@ type Index struct {
 // New returns an index for a cluster, of which only the kinds are asked.
 func New(c *memory.Cluster, by *rules.Compiler, o admission.ObjectInterfaces, t Types) *Index {
 	return &Index{cluster: c, compiler: by, objects: o, types: t}
+}
+
+// authorizer answers expressions.
+func (x *Index) authorizer() authorizer.Authorizer {
+	if x.Authorizer == nil {
+		return authorizerfactory.NewAlwaysAllowAuthorizer()
+	}
+	return x.Authorizer
 }
 
 // Hooks are the hooks of a cluster that carry out its policies.

@@ -21,6 +21,7 @@ var (
 	ControllerRevision      = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}
 	Job                     = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
 	CronJob                 = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "CronJob"}
+	ClusterRole             = schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"}
 	Lease                   = schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}
 	PodDisruptionBudget     = schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}
 	PriorityClass           = schema.GroupVersionKind{Group: "scheduling.k8s.io", Version: "v1", Kind: "PriorityClass"}
