@@ -98,7 +98,7 @@ var managed = map[string]int{
 	"endpointslice":           5, "persistentvolumeclaim": 1, "persistentvolume": 1,
 	"node-lifecycle": 1, "node-condition-taints": 8, "taint-eviction": 8, "pod-garbage-collector": 1,
 	"disruption": 1, "stale-pod-disruption": 1, "resourcequota": 5, "pvc-protection": 1, "pv-protection": 1,
-	"serviceaccount": 1, "root-ca-certificate-publisher": 1,
+	"serviceaccount": 1, "root-ca-certificate-publisher": 1, "clusterrole-aggregation": 5,
 }
 
 // String prints one number per line, as in reports.
