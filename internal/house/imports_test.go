@@ -103,7 +103,7 @@ var labMayImport = map[string][]string{
 	"stage/lab/expect":                            {"stage/lab/measure", "stage/lab/record"},
 	"stage/lab/hunt":                              {"stage/lab/controllers/features", "stage/lab/controllers/namespaces", "stage/memory", "stage/reconcile", "stage/simulation", "stage/lab/fault", "stage/transport", "stage/lab/internal/files", "stage/lab/internal/object", "stage/lab/labtest"},
 	"stage/lab/internal/hunts/newest":             {"stage/lab/hunt", "stage/lab/internal/files"},
-	"stage/lab/envtest":                           {"stage/lab/apiserver", "stage/lab/labtest", "stage/memory"},
+	"stage/lab/envtest":                           {"stage/lab/apiserver", "stage/lab/internal/files", "stage/lab/labtest", "stage/memory"},
 	"stage/lab/envtest/assets":                    {"stage/lab/envtest"},
 	"stage/lab/controllers/roles":                 {"stage/lab/controllers/internal/control", "stage/lab/controllers/internal/fields", "stage/lab/controllers/internal/kinds", "stage/lab/controllers/internal/selectors", "stage/lab/internal/object", "stage/reconcile", "stage/transport"},
 	"stage/lab/controllers":                       {"stage/lab/controllers/namespaces", "stage/lab/controllers/roles", "stage/lab/controllers/autoscaling", "stage/lab/controllers/batch", "stage/lab/controllers/disruption", "stage/lab/controllers/internal/pods", "stage/lab/controllers/nodes", "stage/lab/controllers/quota", "stage/lab/controllers/scheduling", "stage/lab/controllers/services", "stage/lab/controllers/volumes", "stage/lab/controllers/workloads", "stage/reconcile"},
