@@ -145,7 +145,7 @@ var labMayImport = map[string][]string{
 	"stage/lab/definitions":                      {"stage/lab/definitions/internal/form", "stage/memory", "stage/lab/internal/celpatterns"},
 	"stage/lab/definitions/internal/form":        {},
 	"stage/lab/definitions/validity":             {"stage/lab/definitions", "stage/lab/definitions/internal/form", "stage/memory"},
-	"stage/lab/envtest":                          {"stage/lab/apiserver", "stage/lab/labtest", "stage/memory"},
+	"stage/lab/envtest":                          {"stage/lab/apiserver", "stage/lab/labtest", "stage/memory", "stage/lab/internal/files"},
 	"stage/lab/envtest/assets":                   {"stage/lab/envtest"},
 	"stage/lab/fakes/ctrlruntime":                {"stage/lab/fakes/internal/server", "stage/lab/hunt", "stage/memory", "stage/reconcile"},
 	"stage/lab/fakes/internal/server":            {"stage/memory"},

@@ -10,8 +10,8 @@
 //     answer that breaks a controller
 //   - [github.com/stagecraft-go/stagecraft/stage/lab/apiserver]: the cluster behind the HTTP API of
 //     kube-apiserver, for any client; its package hunting hunts in whole managers
-//   - [github.com/stagecraft-go/stagecraft/stage/lab/envtest]: programs in the place of etcd and
-//     kube-apiserver, for tests that use envtest of controller-runtime
+//   - [github.com/stagecraft-go/stagecraft/stage/lab/envtest]: programs that replace etcd and
+//     kube-apiserver in tests that use envtest of controller-runtime
 //   - [github.com/stagecraft-go/stagecraft/stage/lab/fakes/ctrlruntime] and
 //     [github.com/stagecraft-go/stagecraft/stage/lab/gomega]: a client for controller-runtime, and
 //     matchers for Gomega

@@ -22,7 +22,7 @@ import (
 // so nothing changes it.
 var admin = &user.DefaultInfo{Name: "kubernetes-admin", Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
 
-// Credentials are what a listener knows its clients by.
+// credentials are what a listener knows its clients by.
 type credentials struct {
 	secret []byte         // the header Authorization of the administrator; nil: requests without credentials are the administrator's
 	roots  *x509.CertPool // sign the certificates of clients; nil: no certificate is a credential

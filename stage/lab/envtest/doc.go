@@ -32,7 +32,7 @@
 //
 // # Concurrency
 //
-// The functions are safe for concurrent use. Each process is one server with a cluster of its own.
+// The functions are safe for concurrent use. Each process is one server with its own cluster.
 //
 // # Compatibility
 //

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Flags are the flags of a program with their values, in the order in which they were given.
+// flags are the flags of a program with their values, in the order in which they were given.
 type flags map[string][]string
 
 // parseFlags reads --name=value, --name value, and --name, which is true.

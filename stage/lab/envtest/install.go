@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/files"
 )
 
 // The names of the programs in the directory.
@@ -73,7 +75,7 @@ func linkKubectl(to string) (bool, error) {
 	return true, nil
 }
 
-// link makes a symbolic link in the place of a file.
+// link replaces a file by a symbolic link.
 func link(target, at string) error {
 	if err := os.Remove(at); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -88,16 +90,12 @@ func copyProgram(to, from string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	out, err := os.CreateTemp(filepath.Dir(to), filepath.Base(to)+".*")
+	err = files.Write(to, func(w io.Writer) error {
+		_, err := io.Copy(w, in)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, in)
-	if err = errors.Join(err, out.Chmod(0o755), out.Close()); err == nil {
-		err = os.Rename(out.Name(), to)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(out.Name()))
-	}
-	return nil
+	return os.Chmod(to, 0o755)
 }

@@ -84,7 +84,7 @@ func aggregates(role *unstructured.Unstructured) bool {
 	return fields.Map(role.Object, "aggregationRule") != nil
 }
 
-// isStale reports whether a role does not have the rules of those that it selects.
+// isStale reports whether a role does not have the rules of the roles that it selects.
 func isStale(role *unstructured.Unstructured, all []*unstructured.Unstructured) bool {
 	if !aggregates(role) || fields.IsTerminating(role) {
 		return false
@@ -93,7 +93,7 @@ func isStale(role *unstructured.Unstructured, all []*unstructured.Unstructured) 
 	return len(rules)+len(stored) > 0 && !object.DeepEqual(any(rules), any(stored))
 }
 
-// aggregate gives a role the rules of those that it selects.
+// aggregate gives a role the rules of the roles that it selects.
 func aggregate(ctx context.Context, c transport.Writer, role *unstructured.Unstructured, all []*unstructured.Unstructured) error {
 	if !isStale(role, all) {
 		return nil

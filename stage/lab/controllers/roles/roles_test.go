@@ -38,7 +38,7 @@ func rulesOf(t *testing.T, c *memory.Cluster, name string) []any {
 	return rules
 }
 
-// TestAggregation checks that a role has the rules of those that it selects, through another one too, and each
+// TestAggregation checks that a role has the rules of the roles that it selects, through another one too, and each
 // rule once; by the controller, and at once.
 func TestAggregation(t *testing.T) {
 	get := map[string]any{"verbs": []any{"get"}, "apiGroups": []any{"x.io"}, "resources": []any{"things"}}

@@ -1,5 +1,5 @@
 // Assets makes a directory for KUBEBUILDER_ASSETS, whose etcd and kube-apiserver are a Kubernetes in
-// memory: envtest of controller-runtime starts them in the place of the real ones.
+// memory: envtest of controller-runtime starts them instead of the real ones.
 //
 //	go run github.com/stagecraft-go/stagecraft/stage/lab/envtest/assets@latest ./assets
 //	KUBEBUILDER_ASSETS=$PWD/assets go test ./...
