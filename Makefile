@@ -36,7 +36,7 @@ golden: ## rewrite recorded expectations
 	@for p in ./stage ./stage/presets ./examples/quickstart ./kstatus ./stage/explore ./stage/diagram; do $(GO) test $$p -update || exit 1; done
 
 pictures: ## draw the lifecycles of the presets again
-	$(GO) test ./examples/lifecycle -run TestPictures -update
+	cd examples/stagecraft && $(GO) test -run TestPictures . -update
 
 fuzz: ## each fuzz target for FUZZTIME (30s); FUZZ=FuzzExplainSet FUZZTIME=10m: one for longer
 	@for m in . stage/lab; do for p in $$(cd $$m && $(GO) list ./...); do for f in $$(cd $$m && $(GO) test -list '^$(FUZZ)' $$p | grep '^Fuzz'); do \

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -9,18 +9,12 @@ import (
 	"unicode"
 )
 
-var printers = map[string]func(io.Writer, []verdict, bool) error{"table": printTable, "json": printJSON}
-
-func (o options) print(w io.Writer, verdicts []verdict) error {
-	return printers[o.output](w, verdicts, o.explain)
-}
-
 // printTable prints a line for each object, then the explanations.
 func printTable(w io.Writer, verdicts []verdict, explain bool) error {
 	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(table, "KIND\tNAME\tSTATUS\tREASON\tMESSAGE")
 	for _, v := range verdicts {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", clean(v.obj.GetKind()), clean(v.name()), v.status(), or(clean(v.Reason), "-"), clean(v.Message()))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", clean(v.obj.GetKind()), clean(v.name()), v.status(), cmp.Or(clean(v.Reason), "-"), clean(v.Message()))
 	}
 	err := table.Flush()
 	for _, v := range verdicts {
@@ -55,13 +49,6 @@ func (v verdict) status() string {
 	return string(v.Status)
 }
 
-func or(s, instead string) string {
-	if s == "" {
-		return instead
-	}
-	return s
-}
-
 // clean replaces control characters, which could break the line or control the terminal.
 func clean(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }), " ")
@@ -75,7 +62,7 @@ func indent(text string) string {
 	return b.String()
 }
 
-// A row is a verdict in JSON. Field is the path of the field that decided.
+// A row is a verdict as data. Field is the path of the field that decided.
 type row struct {
 	APIVersion   string `json:"apiVersion"`
 	Kind         string `json:"kind"`
@@ -92,7 +79,8 @@ type row struct {
 	Explanation  string `json:"explanation,omitempty"`
 }
 
-func printJSON(w io.Writer, verdicts []verdict, explain bool) error {
+// rowsOf returns verdicts as data.
+func rowsOf(verdicts []verdict, explain bool) []row {
 	rows := make([]row, len(verdicts))
 	for i, v := range verdicts {
 		rows[i] = row{
@@ -106,8 +94,5 @@ func printJSON(w io.Writer, verdicts []verdict, explain bool) error {
 			rows[i].Explanation = v.why()
 		}
 	}
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	out.SetEscapeHTML(false)
-	return out.Encode(rows)
+	return rows
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -11,28 +12,24 @@ import (
 )
 
 // auditAll prints a report for each definition among the objects. The other objects are the
-// recording. It returns the exit code: 1 if tools judge one of the kinds wrongly.
-func auditAll(objects []*unstructured.Unstructured, stdout, stderr io.Writer) int {
-	recorded := slices.Clone(objects)
-	recorded = slices.DeleteFunc(recorded, isDefinition)
-	code := 2
+// recording. The answer is no if tools judge one of the kinds wrongly.
+func auditAll(objects []*unstructured.Unstructured, stdout io.Writer) error {
+	recorded := slices.DeleteFunc(slices.Clone(objects), isDefinition)
+	if len(recorded) == len(objects) {
+		return errors.New("--audit: no CustomResourceDefinition in the input")
+	}
+	var no error
 	for _, obj := range objects {
 		if !isDefinition(obj) {
 			continue
 		}
 		report := audit.Kind(obj, recorded)
 		fmt.Fprintln(stdout, report)
-		if code == 2 {
-			code = 0
-		}
 		if !report.Compatible() {
-			code = 1
+			no = errNo
 		}
 	}
-	if code == 2 {
-		fmt.Fprintln(stderr, "readiness: -audit: there is no CustomResourceDefinition in the input")
-	}
-	return code
+	return no
 }
 
 func isDefinition(obj *unstructured.Unstructured) bool {

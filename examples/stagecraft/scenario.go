@@ -4,6 +4,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -22,8 +23,8 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-//go:embed policy.yaml policy-num.yaml rollback.yaml update.yaml workload.yaml stages
-var builtin embed.FS
+//go:embed stages-of-workloads
+var workloadStages embed.FS
 
 // A scenario is the policies to rehearse, and the input that they have in common.
 type scenario struct {
@@ -31,66 +32,49 @@ type scenario struct {
 	input    rehearse.Input
 }
 
-// A file is the name and the text of a file.
-type file struct {
-	name string
-	text []byte
-}
-
-// scenario reads the files, and adds defaults for what they do not have. The error joins all
-// faults.
-func (o options) scenario() (s scenario, err error) {
-	files, err := o.files()
-	if err != nil {
-		return s, err
+// scenario reads the files. The error joins all faults.
+func (o *rehearsal) scenario(files []string, stdin io.Reader) (s scenario, err error) {
+	s.input = rehearse.Input{Latency: o.latency, Seed: o.seed, Longest: o.longest, Explain: o.explain, Compile: staged.Options{ClusterLabel: o.label}}
+	if o.start != "" {
+		if s.input.Start, err = time.Parse(time.RFC3339, o.start); err != nil {
+			return s, usage("--start %s: want a time such as 2006-01-02T15:04:05Z", o.start)
+		}
 	}
 	var policies []staged.Source
 	var stages []stage.Source
-	for _, f := range files {
-		policies = append(policies, staged.Parse(f.name, f.text))
-		stages = append(stages, stage.Parse(f.name, f.text))
+	for _, name := range files {
+		text, err := readText(name, stdin)
+		if err != nil {
+			return s, err
+		}
+		policies = append(policies, staged.Parse(name, text))
+		stages = append(stages, stage.Parse(name, text))
 	}
-	s.input = rehearse.Input{Latency: o.latency, Seed: o.seed, Start: o.start, Longest: o.longest, Explain: o.explain,
-		Compile: staged.Options{ClusterLabel: o.label}}
 	for _, source := range policies {
 		s.policies = append(s.policies, source.Policies()...)
 	}
 	_, err = staged.Compile(s.input.Compile, policies...)
-	switch {
-	case len(s.policies) == 0:
-		return s, usageError{err} // the files are not for -policy
-	case err == nil: // else faults of the text would be reported twice
+	if err == nil { // else faults of the text would be reported twice
 		s.input.Stages, err = compileStages(stages)
 	}
 	for i, source := range policies {
-		err = errors.Join(err, s.add(files[i].name, source.Others()))
+		err = errors.Join(err, s.add(files[i], source.Others()))
+	}
+	if err == nil && len(s.input.Clusters) == 0 {
+		err = errors.New("no ManagedCluster in the files")
 	}
 	if err != nil {
-		return s, err
+		return s, faultyInput{err}
 	}
-	return s, s.addDefaults(o)
+	return s, nil
 }
 
-// files returns the files of the command, or else the built-in ones.
-func (o options) files() (files []file, err error) {
-	read, names := os.ReadFile, o.policies
-	if len(names) == 0 {
-		read, names = builtin.ReadFile, []string{"policy.yaml"}
-		switch {
-		case o.update:
-			names = []string{"update.yaml"}
-		case o.rollback:
-			names = []string{"rollback.yaml"}
-		case o.clusters:
-			names = append(names, "policy-num.yaml")
-		}
+// readText reads a file, or standard input ("-").
+func readText(name string, stdin io.Reader) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(stdin)
 	}
-	for _, name := range names {
-		text, fault := read(name)
-		err = errors.Join(err, fault)
-		files = append(files, file{name, text})
-	}
-	return files, err
+	return os.ReadFile(name)
 }
 
 // compileStages compiles the Stages of the files, and built-in ones for kinds without a Stage.
@@ -100,12 +84,12 @@ func compileStages(sources []stage.Source) (*stage.Set, error) {
 		return nil, err
 	}
 	has := own.Kinds()
-	entries, err := builtin.ReadDir("stages")
+	entries, err := workloadStages.ReadDir("stages-of-workloads")
 	if err != nil {
 		return nil, err
 	}
 	for _, entry := range entries {
-		text, err := builtin.ReadFile("stages/" + entry.Name())
+		text, err := workloadStages.ReadFile("stages-of-workloads/" + entry.Name())
 		if err != nil {
 			return nil, err
 		}
@@ -149,43 +133,6 @@ func (s *scenario) add(name string, others []*unstructured.Unstructured) (err er
 	return err
 }
 
-// addDefaults adds the built-in clusters and workload if the files have none.
-func (s *scenario) addDefaults(o options) error {
-	switch {
-	case o.clusters && len(s.input.Clusters) > 0:
-		return usageError{errors.New("want -clusters or ManagedClusters, not both")}
-	case len(s.input.Clusters) == 0:
-		s.input.Clusters = o.builtinClusters()
-	}
-	for _, key := range slices.Sorted(maps.Keys(o.approve)) {
-		concerned := func(p v1alpha1.StagedBindingPolicy) bool { _, ok := o.approvals(p)[key]; return ok }
-		if !slices.ContainsFunc(s.policies, concerned) {
-			return usageError{fmt.Errorf("-approve %s: want before. or after. and the name of a stage", key)}
-		}
-	}
-	if len(s.input.Objects)+len(s.input.Collectors) > 0 {
-		return nil
-	}
-	text, err := builtin.ReadFile("workload.yaml")
-	if err != nil {
-		return err
-	}
-	return s.add("workload.yaml", staged.Parse("workload.yaml", text).Others())
-}
-
-// builtinClusters returns the clusters of a rehearsal without ManagedClusters.
-func (o options) builtinClusters() (clusters []rehearse.Cluster) {
-	names := []string{"dev1", "prod1", "prod2"}
-	if o.clusters {
-		names = append(names, "dev2")
-	}
-	for _, name := range names {
-		labels := map[string]string{"env": strings.TrimRight(name, "12"), o.label: name}
-		clusters = append(clusters, rehearse.Cluster{Name: name, Labels: labels})
-	}
-	return clusters
-}
-
 // An annotationReader sets a field of a cluster from the text of an annotation.
 type annotationReader func(c *rehearse.Cluster, text string) error
 
@@ -218,8 +165,8 @@ func collectorOf(obj *unstructured.Unstructured) (c control.StatusCollector, err
 	return c, yaml.Unmarshal(raw, &c)
 }
 
-// clusterOf returns the cluster of a ManagedCluster of Open Cluster Management:
-// KubeStellar's inventory consists.
+// clusterOf returns the cluster of a ManagedCluster of Open Cluster Management, which KubeStellar's
+// inventory consists of.
 func clusterOf(obj *unstructured.Unstructured) (c rehearse.Cluster, faults []error) {
 	c.Name, c.Labels = obj.GetName(), obj.GetLabels()
 	have := obj.GetAnnotations()

@@ -3,10 +3,12 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -28,6 +30,24 @@ var presetSources = map[string]func() stage.Source{
 
 func presetNames() []string { return slices.Sorted(maps.Keys(presetSources)) }
 
+// inputFlags are the flags of commands that read Stages and objects.
+type inputFlags struct {
+	presets, objects []string
+	extensions       bool
+}
+
+// addInput adds the flags; objects says whether the command takes objects.
+func addInput(c *cobra.Command, objects bool) *inputFlags {
+	var f inputFlags
+	c.Flags().StringSliceVarP(&f.presets, "preset", "p", nil, "the Stages of this `preset`; may be repeated: "+strings.Join(presetNames(), ", "))
+	_ = c.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(presetNames(), cobra.ShellCompDirectiveNoFileComp))
+	if objects {
+		c.Flags().StringSliceVar(&f.objects, "object", nil, "read the objects from this `file` (default: from the files of the Stages); may be repeated")
+	}
+	c.Flags().BoolVar(&f.extensions, "extensions", false, "allow the extensions of EXTENSIONS.md, which kwok does not have")
+	return &f
+}
+
 // An input is the content of the sources.
 type input struct {
 	sources []stage.Source
@@ -35,35 +55,51 @@ type input struct {
 	others  []*unstructured.Unstructured
 }
 
-// read reads all files. Objects come from the files of -object, or else from the files of the
+// read reads all files. Objects come from the files of --object, or else from the files of the
 // Stages.
-func read(o options) (in input, err error) {
-	for _, name := range o.presets {
-		in.sources = append(in.sources, presetSources[name]())
+func (f *inputFlags) read(files []string, stdin io.Reader) (in input, err error) {
+	if len(files)+len(f.presets) == 0 {
+		return in, usage("name a file with Stages, or a --preset")
 	}
-	stages, err := load(o.stages)
+	for _, name := range f.presets {
+		preset, known := presetSources[name]
+		if !known {
+			return in, usage("--preset %s: want one of %s", name, strings.Join(presetNames(), ", "))
+		}
+		in.sources = append(in.sources, preset())
+	}
+	stages, err := loadAll(files, stdin)
 	if err != nil {
 		return in, err
 	}
 	in.sources = append(in.sources, stages...)
 	objects := stages
-	if len(o.objects) > 0 {
-		if objects, err = load(o.objects); err != nil {
+	if len(f.objects) > 0 {
+		if objects, err = loadAll(f.objects, stdin); err != nil {
 			return in, err
 		}
 	}
 	for _, source := range objects {
-		if faults := source.Errors(); len(faults) > 0 && len(o.objects) > 0 {
-			return in, faults
+		if faults := source.Errors(); len(faults) > 0 && len(f.objects) > 0 {
+			return in, faultyInput{faults}
 		}
 		in.split(source.OtherObjects())
 	}
 	return in, nil
 }
 
-func load(files []string) (sources []stage.Source, err error) {
+// compile compiles the Stages of the input.
+func (f *inputFlags) compile(in input) (*stage.Set, error) {
+	set, err := stage.Compile(stage.Options{Extensions: f.extensions}, in.sources...)
+	if err != nil {
+		return nil, faultyInput{err}
+	}
+	return set, nil
+}
+
+func loadAll(files []string, stdin io.Reader) (sources []stage.Source, err error) {
 	for _, file := range files {
-		source, err := stage.Load(file)
+		source, err := loadFile(file, stdin)
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +125,7 @@ func (in *input) split(objects []*unstructured.Unstructured) {
 
 // errNoObject is the error that no object has Stages.
 func (in input) errNoObject() error {
-	return fmt.Errorf("there is no object of a kind that has Stages, which are for %s: name a file that has one by -object", names(in.stageKinds()))
+	return fmt.Errorf("there is no object of a kind that has Stages, which are for %s: name a file that has one by --object", names(in.stageKinds()))
 }
 
 // names lists kinds, each once.
