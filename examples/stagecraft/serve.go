@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
@@ -29,7 +31,7 @@ type serving struct {
 	seed             uint64
 	files, stages    []string
 	onlyStages       bool
-	address          string
+	address, url     string
 	kubeconfig       string
 	untilStdinCloses bool
 	serviceAccounts  bool
@@ -72,6 +74,7 @@ exit code. With -o json, one line of JSON is printed instead of export:
 	flags.BoolVar(&o.bare, "bare", false, "an API server alone: no nodes, no controllers, no kubelets")
 	flags.BoolVar(&o.serviceAccounts, "service-accounts", false, "give Pods their ServiceAccount and its token, as on a cluster")
 	flags.StringVar(&o.address, "address", "127.0.0.1:0", "`address` to listen on; port 0: a free one")
+	flags.StringVar(&o.url, "url", "", "the `URL` in the kubeconfig, for clients that reach the address by another name: https://localhost:6443 for a container")
 	flags.StringVar(&o.kubeconfig, "kubeconfig-file", "", "write the kubeconfig to this `file`, and leave it there (default: a temporary one)")
 	flags.BoolVar(&o.untilStdinCloses, "until-stdin-closes", false, "also end when standard input is closed, as it is when the parent ends")
 	o.output = addOutput(c, "text", "json", "yaml")
@@ -133,7 +136,7 @@ func (o *serving) run(c *cobra.Command, command []string) (err error) {
 	if len(command) > 0 {
 		return runWith(ctx, c, file, command)
 	}
-	if err := o.tell(c.OutOrStdout(), file, listener.URL()); err != nil {
+	if err := o.tell(c.OutOrStdout(), file, cmp.Or(o.url, listener.URL())); err != nil {
 		return err
 	}
 	if o.untilStdinCloses {
@@ -197,6 +200,9 @@ func (s *starting) Fatalf(format string, args ...any) {
 // write writes the kubeconfig. The returned function removes it, unless the user has chosen its name.
 func (o *serving) write(l *apiserver.Listener) (file string, remove func() error, err error) {
 	text, err := l.Kubeconfig()
+	if err == nil && o.url != "" {
+		text, err = withURL(text, o.url)
+	}
 	if err != nil {
 		return "", nil, err
 	}
@@ -209,6 +215,18 @@ func (o *serving) write(l *apiserver.Listener) (file string, remove func() error
 	}
 	file = filepath.Join(dir, "kubeconfig")
 	return file, func() error { return os.RemoveAll(dir) }, writePrivate(file, text)
+}
+
+// withURL returns a kubeconfig whose cluster has another URL.
+func withURL(kubeconfig []byte, url string) ([]byte, error) {
+	config, err := clientcmd.Load(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	for _, cluster := range config.Clusters {
+		cluster.Server = url
+	}
+	return clientcmd.Write(*config)
 }
 
 // writePrivate writes a file that only the user can read, at once and as a whole.
