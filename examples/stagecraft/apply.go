@@ -60,8 +60,8 @@ func apply(ctx context.Context, cluster *kube.Cluster, given *unstructured.Unstr
 	for _, field := range ofServer {
 		unstructured.RemoveNestedField(obj.Object, "metadata", field)
 	}
-	if obj.GetName() == "" {
-		return errors.New("metadata.name: missing")
+	if name, _, err := unstructured.NestedString(obj.Object, "metadata", "name"); err != nil || name == "" {
+		return errors.New("metadata.name: want a text; a YAML such as n or 1 needs quotes")
 	}
 	status, hasStatus := obj.Object["status"].(map[string]any)
 	delete(obj.Object, "status")

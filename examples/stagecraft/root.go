@@ -58,7 +58,7 @@ func finish(root *cobra.Command) *cobra.Command {
 		all = append(all, c.Commands()...)
 	}
 	for _, c := range all {
-		c.DisableFlagsInUseLine = true
+		c.DisableFlagsInUseLine, c.SuggestionsMinimumDistance = true, 2
 		c.Flags().SortFlags = false
 		check := c.Args
 		if c.HasSubCommands() {
