@@ -13,7 +13,7 @@ func TestShow(t *testing.T) {
 	ready, err := show(&out, []string{"testdata/web.yaml"}, time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC))
 	require.NoError(t, err)
 	require.False(t, ready)
-	require.Contains(t, out.String(), "\nDeployment web: InProgress LessAvailable: Available: 0/1 (by ")
+	require.Contains(t, out.String(), "Deployment web: InProgress LessUpdated: Updated: 1/2 (by Kind)\n")
 	_, err = show(&out, []string{"none.yaml"}, time.Time{})
 	require.ErrorContains(t, err, "none.yaml")
 }
