@@ -12,8 +12,8 @@ import (
 func TestRun(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), &out, nil))
-	require.Contains(t, out.String(), `Pod default/web: next is "pod-create", in 1s to 5s`)
-	require.Contains(t, out.String(), "Ready: 100% of the runs, after 2s to 10s")
+	require.Contains(t, out.String(), `Pod web: next is "pod-create", in 1s to 5s`)
+	require.Contains(t, out.String(), "Ready: 100% of the runs, after 4s to 20s")
 
 	faulty := filepath.Join(t.TempDir(), "stages.yaml")
 	require.NoError(t, os.WriteFile(faulty, []byte("{apiVersion: kwok.x-k8s.io/v1alpha1, kind: Stage, metadata: {name: a}, spec: {selectr: {}}}"), 0o600))

@@ -3,6 +3,7 @@ package main
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -26,8 +27,9 @@ func TestBuildsAreReproducible(t *testing.T) {
 	}
 	target := "linux/" + runtime.GOARCH
 	first, second := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")
+	source := cmp.Or(os.Getenv("PACKAGING_SOURCE"), "..")
 	for _, folder := range []string{first, second} {
-		require.NoError(t, run([]string{"-out", folder, "-targets", target, "-version", "v1.2.3"}))
+		require.NoError(t, run([]string{"-out", folder, "-source", source, "-targets", target, "-version", "v1.2.3"}))
 	}
 	require.NoError(t, filepath.WalkDir(first, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
