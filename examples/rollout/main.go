@@ -52,7 +52,7 @@ func rehearseKubeStellar(ctx context.Context, w io.Writer) error {
 		Collectors: []control.StatusCollector{collector}, Latency: 500 * time.Millisecond, Seed: 1, Explain: true,
 	}
 	for _, name := range []string{"dev1", "prod1", "prod2"} {
-		in.Clusters = append(in.Clusters, rehearse.Cluster{Name: name, Labels: portClusters[name],
+		in.Clusters = append(in.Clusters, rehearse.Cluster{Name: name, Labels: map[string]string{"name": name, "env": portClusters[name]["env"]},
 			Script: []rehearse.Status{{After: 10 * time.Second, Kind: "Deployment", Status: map[string]any{"availableReplicas": int64(1)}}}})
 	}
 	timeline, err := rehearse.Run(ctx, in)

@@ -8,20 +8,26 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/v1alpha1"
 )
 
 // A manifest is an object of a file, with the place of its fields.
 type manifest struct {
 	*unstructured.Unstructured
-	source stage.Source
-	index  int
+	source  stage.Source
+	index   int
+	isStage bool // the index is that of a Stage
 }
 
 // at returns an error about a field with its place.
 func (m manifest) at(path string, err error) error {
+	if m.isStage {
+		return fmt.Errorf("%s: %w", m.source.Locate(m.index, path, -1), err)
+	}
 	return fmt.Errorf("%s: %w", m.source.LocateOther(m.index, path), err)
 }
 
@@ -38,9 +44,9 @@ func loadFile(name string, stdin io.Reader) (stage.Source, error) {
 }
 
 // readManifests reads the objects of files, and reports all faults. It also returns the objects without a
-// fault. No objects at all are a fault, because the empty output of a failed kubectl must not count as
-// ready.
-func readManifests(files []string, stdin io.Reader) (all []manifest, err error) {
+// fault. A Stage has no state: unless withStages is set, it is a fault. No objects at all are one as well,
+// because the empty output of a failed kubectl must not count as ready.
+func readManifests(files []string, stdin io.Reader, withStages bool) (all []manifest, err error) {
 	var errs []error
 	for _, name := range files {
 		source, err := loadFile(name, stdin)
@@ -49,11 +55,11 @@ func readManifests(files []string, stdin io.Reader) (all []manifest, err error) 
 			continue
 		}
 		errs = append(errs, source.Errors().Unwrap()...)
-		if len(source.Stages()) > 0 {
+		if len(source.Stages()) > 0 && !withStages {
 			errs = append(errs, fmt.Errorf("%s: a Stage is played, and has no state: use stagecraft lint", source.Locate(0, "", -1)))
 		}
 		for i, obj := range source.OtherObjects() {
-			m := manifest{obj, source, i}
+			m := manifest{Unstructured: obj, source: source, index: i}
 			if faults := m.faults(); len(faults) > 0 {
 				errs = append(errs, faults...)
 				continue
@@ -61,10 +67,29 @@ func readManifests(files []string, stdin io.Reader) (all []manifest, err error) 
 			all = append(all, m)
 		}
 	}
-	if len(all)+len(errs) == 0 {
+	if len(all)+len(errs) == 0 && !withStages {
 		errs = append(errs, errors.New("no objects in the input"))
 	}
 	return all, errors.Join(errs...)
+}
+
+// readStages returns the Stages of files as objects, to be stored in a cluster.
+func readStages(files []string) (all []manifest, err error) {
+	for _, name := range files {
+		source, err := stage.Load(name)
+		if err != nil {
+			return nil, err
+		}
+		for i, s := range source.Stages() {
+			s.APIVersion, s.Kind = v1alpha1.Group+"/"+v1alpha1.Version, v1alpha1.Kind
+			fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&s)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, manifest{&unstructured.Unstructured{Object: fields}, source, i, true})
+		}
+	}
+	return all, nil
 }
 
 // faults returns what makes an object useless: fields that are given twice, a version that is none, and an

@@ -106,7 +106,7 @@ func (o *readiness) run(c *cobra.Command, args []string) error {
 // judgeFiles prints the status of the objects of files. It also prints the status of the sound objects of a
 // faulty input.
 func (o *readiness) judgeFiles(c *cobra.Command, files []string) error {
-	manifests, faults := readManifests(files, c.InOrStdin())
+	manifests, faults := readManifests(files, c.InOrStdin(), false)
 	var objects []*unstructured.Unstructured
 	for _, m := range manifests {
 		objects = append(objects, m.Unstructured)

@@ -45,7 +45,7 @@ func (o *readiness) refs(c *cobra.Command, args []string) (*kube.Cluster, []wait
 		refs, errs = append(refs, found...), append(errs, err)
 	}
 	if len(o.names) > 0 {
-		manifests, err := readManifests(o.names, c.InOrStdin())
+		manifests, err := readManifests(o.names, c.InOrStdin(), false)
 		errs = append(errs, err)
 		for _, m := range manifests {
 			refs = append(refs, f.refOf(m))

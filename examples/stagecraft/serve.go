@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -154,7 +155,12 @@ func (o *serving) loaded(stdin io.Reader) ([]manifest, error) {
 	if len(o.files) == 0 {
 		return nil, nil
 	}
-	return readManifests(o.files, stdin)
+	objects, err := readManifests(o.files, stdin, true)
+	if err != nil {
+		return nil, err
+	}
+	stages, err := readStages(slices.DeleteFunc(slices.Clone(o.files), func(name string) bool { return name == "-" }))
+	return append(objects, stages...), err
 }
 
 // cluster makes the cluster, and the function that lets its time pass until a context is done.
