@@ -112,7 +112,7 @@ func rehearseAll(ctx context.Context, in rehearse.Input, policies []v1alpha1.Sta
 	return all, err
 }
 
-// approvals reads the values of --approve, each of which must be for a stage.
+// approvals reads the values of --approve. Each must be for a stage.
 func (o *rehearsal) approvals(policies []v1alpha1.StagedBindingPolicy) (map[string]time.Duration, error) {
 	all := map[string]time.Duration{}
 	for _, key := range slices.Sorted(maps.Keys(o.approve)) {

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// user is the user that the image runs as: nobody of most systems.
+// user is the user that the image runs as. It has no name and owns nothing.
 const user = "65532"
 
 // writeImages writes an image for each binary: archives for docker load, and one OCI layout with all.

@@ -33,7 +33,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	replicas, err := strconv.ParseInt(settings.Data["replicas"], 10, 32)
 	if err != nil {
-		return reconcile.Result{}, nil // not one of ours
+		return reconcile.Result{}, nil // it is for others
 	}
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: settings.Namespace, Name: settings.Name}}
 	_, err = controllerutil.CreateOrUpdate(ctx, r, d, func() error {

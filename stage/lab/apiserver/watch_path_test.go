@@ -23,7 +23,8 @@ func testOldWatchPaths(t *testing.T) {
 	s, err := apiserver.New(cluster, apiserver.Options{Bare: true})
 	require.NoError(t, err)
 	require.NoError(t, cluster.Load(t.Context(), []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n"+
-		"---\n{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}")))
+		"---\n{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, "+
+		"spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}")))
 	get := func(path string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
