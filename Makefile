@@ -15,7 +15,7 @@ DURATION ?= 30m
 DIR ?= proxy
 SUITES ?= controller-runtime jobset lws
 
-.PHONY: apiserver-figures conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories player-histories mutants hostile e2e recordings suites tidy matrix release develop api proxy metering race growth
+.PHONY: apiserver-figures binaries conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories player-histories mutants hostile e2e recordings suites tidy matrix release develop api proxy metering race growth
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -35,8 +35,11 @@ conformance: ## the recorded cases, with diffs
 golden: ## rewrite recorded expectations
 	@for p in ./stage ./stage/presets ./examples/quickstart ./kstatus ./stage/explore ./stage/diagram; do $(GO) test $$p -update || exit 1; done
 
+binaries: ## the command stagecraft for all systems, checksums and the image, into examples/stagecraft/packaging/dist; VERSION
+	cd examples/stagecraft/packaging && $(GO) run . -out dist -version "$(or $(VERSION),(devel))"
+
 pictures: ## draw the lifecycles of the presets again
-	$(GO) test ./examples/lifecycle -run TestPictures -update
+	cd examples/stagecraft && $(GO) test -run TestPictures . -update
 
 fuzz: ## each fuzz target for FUZZTIME (30s); FUZZ=FuzzExplainSet FUZZTIME=10m: one for longer
 	@for m in . stage/lab; do for p in $$(cd $$m && $(GO) list ./...); do for f in $$(cd $$m && $(GO) test -list '^$(FUZZ)' $$p | grep '^Fuzz'); do \

@@ -320,3 +320,11 @@ func TestMethodsOfNumbersAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// An item of a typed List has the kind of the List, as kubectl get --raw prints it.
+func TestItemsHaveTheKindOfTheirList(t *testing.T) {
+	others := stage.Parse("pods.json", []byte(`{"apiVersion": "v1", "kind": "PodList", "items": [{"metadata": {"name": "a"}}, {"apiVersion": "v1", "kind": "Node"}]}`)).OtherObjects()
+	require.Len(t, others, 2)
+	require.Equal(t, []string{"v1", "Pod"}, []string{others[0].GetAPIVersion(), others[0].GetKind()})
+	require.Equal(t, "Node", others[1].GetKind())
+}

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -43,7 +44,7 @@ type definition struct {
 func Parse(name string, data []byte) Source {
 	var r reader
 	position.Each(name, data, func(doc *position.Document) {
-		r.document(doc, "")
+		r.document(doc, listed{})
 		doc.Release()
 	}, func(f position.Located) {
 		if fault := (&Error{Position: Position(f.Position), Path: f.Path, Err: f.Err}); r.count.keep(fault) {
@@ -140,7 +141,8 @@ func (s Source) Locate(i int, path string, offset int) Position {
 	return locate(s.definitions[i].doc, "", &position.Error{Path: path, Offset: offset}).Position
 }
 
-// OtherObjects returns the objects that are not Stages, in the order of the files.
+// OtherObjects returns the objects that are not Stages, in the order of the files. An item of a typed List,
+// such as a PodList, gets the kind and version of the List if it names no kind.
 func (s Source) OtherObjects() []*unstructured.Unstructured { return slices.Clone(s.others) }
 
 // LocateOther returns the place of a field of the i-th of [Source.OtherObjects], such as
@@ -196,18 +198,19 @@ type reader struct {
 	count  faultCount
 }
 
-// document reads one object. kind is the kind of an item of a StageList that does not name its
-// kind.
-func (r *reader) document(doc *position.Document, kind string) {
+// A listed is what a typed List, such as a PodList, says of its items that do not name their kind; zero
+// for other objects.
+type listed struct{ apiVersion, kind string }
+
+// document reads one object.
+func (r *reader) document(doc *position.Document, of listed) {
 	m, ok := doc.Value.(map[string]any)
 	if !ok {
 		r.fault(doc, "", &position.Error{Path: "document", Offset: -1, Err: errors.New("want an object")})
 		return
 	}
 	obj := &unstructured.Unstructured{Object: m}
-	if obj.GetKind() != "" {
-		kind = obj.GetKind()
-	}
+	kind := cmp.Or(obj.GetKind(), of.kind)
 	group, _, _ := strings.Cut(obj.GetAPIVersion(), "/")
 	switch {
 	case kind == "":
@@ -217,8 +220,12 @@ func (r *reader) document(doc *position.Document, kind string) {
 	case group == v1alpha1.Group && strings.EqualFold(strings.TrimSuffix(strings.ToLower(kind), "s"), v1alpha1.Kind):
 		r.fault(doc, obj.GetName(), &position.Error{Path: "kind", Offset: -1, Err: fmt.Errorf("unknown kind %q; want %s", kind, v1alpha1.Kind)})
 	case strings.HasSuffix(kind, "List") && m["items"] != nil:
-		r.list(doc, m["items"], strings.TrimSuffix(kind, "List"))
+		r.list(doc, m["items"], listed{obj.GetAPIVersion(), strings.TrimSuffix(kind, "List")})
 	default:
+		if obj.GetKind() == "" {
+			obj.SetAPIVersion(of.apiVersion)
+			obj.SetKind(kind)
+		}
 		r.source.others, r.source.documents = append(r.source.others, obj), append(r.source.documents, doc)
 	}
 }
@@ -233,13 +240,13 @@ func isStage(group string, m map[string]any) bool {
 	return group == "" || strings.HasSuffix(group, v1alpha1.Group) || spec["resourceRef"] != nil || spec["next"] != nil
 }
 
-func (r *reader) list(doc *position.Document, items any, kind string) {
+func (r *reader) list(doc *position.Document, items any, of listed) {
 	list, ok := items.([]any)
 	if !ok {
 		r.fault(doc, "", &position.Error{Path: "items", Offset: -1, Err: errors.New("want a list")})
 	}
 	for i, item := range list {
-		r.document(doc.Sub(position.Index("items", i), item), kind)
+		r.document(doc.Sub(position.Index("items", i), item), of)
 	}
 }
 

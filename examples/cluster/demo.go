@@ -60,8 +60,8 @@ type demo struct {
 	cluster *kube.Cluster
 	nodes   int
 	out     *lines
-	record  *recording // nil: the demo is not recorded
-	made    [][]string // the arguments for kubectl delete
+	trace   func(stage.TraceEvent) // of the player
+	made    [][]string             // the arguments for kubectl delete
 }
 
 func newDemo(p *plane, nodes int, out io.Writer) (*demo, error) {
@@ -75,7 +75,7 @@ func newDemo(p *plane, nodes int, out io.Writer) (*demo, error) {
 		return nil, err
 	}
 	shared := &lines{out: out}
-	return &demo{kubectl: kubectl{program: p.kubectl, kubeconfig: p.kubeconfig, out: shared}, config: config, cluster: cluster, nodes: nodes, out: shared}, nil
+	return &demo{kubectl: kubectl{program: p.kubectl, kubeconfig: p.kubeconfig, out: shared}, config: config, cluster: cluster, nodes: nodes, out: shared, trace: func(stage.TraceEvent) {}}, nil
 }
 
 // run shows the demo and removes the objects that it created, also when ctx ends it.
@@ -116,29 +116,8 @@ func (d *demo) live(ctx context.Context) error {
 	return errors.Join(err, ended)
 }
 
-// play plays the Stages, and records the changes.
-func (d *demo) play(ctx context.Context) error {
-	if d.record == nil {
-		return play(ctx, d.config, d.tell, func(stage.TraceEvent) {})
-	}
-	return together(ctx,
-		d.record.run,
-		func(ctx context.Context) error { return play(ctx, d.config, d.tell, d.record.recorder.Trace) },
-	)
-}
-
-// recordTo records the demo in a file, if it has a name for one.
-func (d *demo) recordTo(name string) error {
-	if name == "" {
-		return nil
-	}
-	log, err := createLog(name)
-	if err != nil {
-		return err
-	}
-	d.record = newRecording(d.cluster, log.write, d.tell)
-	return nil
-}
+// play plays the Stages.
+func (d *demo) play(ctx context.Context) error { return play(ctx, d.config, d.tell, d.trace) }
 
 // present creates the Stages, the Nodes and the workload, and waits for it.
 func (d *demo) present(ctx context.Context) error {

@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -49,7 +46,7 @@ func background(t *testing.T, f func(context.Context) error) (stop func() error)
 }
 
 // TestRecordAUsersCluster has a player of the preset PodGeneral on a real control plane. It records
-// the cluster with -kubeconfig FILE -record LOG, as a cluster that stagecraft does not know. At the
+// the cluster as stagecraft record does, which does not know the Stages. At the
 // same time it records the cluster with the names of the Stages. Fitted to both logs, the delays
 // are those of the preset: from 1 to 5 seconds for each Stage.
 func TestRecordAUsersCluster(t *testing.T) {
@@ -72,17 +69,15 @@ func TestRecordAUsersCluster(t *testing.T) {
 	all, err := stageManifest(presets.NodeFast(), presets.NodeHeartbeatWithLease(), presets.PodGeneral())
 	require.NoError(t, err)
 	named, unnamed := filepath.Join(t.TempDir(), "named.jsonl"), filepath.Join(t.TempDir(), "unnamed.jsonl")
-	require.NoError(t, d.recordTo(named))
+	recordedPlayer := recorderTo(t, named)
+	d.trace = recordedPlayer.Trace
 
-	stopPlayer := background(t, d.play)
+	stopPlayer := background(t, func(ctx context.Context) error {
+		return together(ctx, d.play, func(ctx context.Context) error { return recordedPlayer.Watch(ctx, d.cluster, d.tell, recordedKinds...) })
+	})
 	defer func() { require.NoError(t, stopPlayer()) }()
-	var failed lines
-	failed.out = &bytes.Buffer{}
 	stopRecording := background(t, func(ctx context.Context) error {
-		if code := run(ctx, []string{"-kubeconfig", server.Kubeconfig(), "-record", unnamed}, io.Discard, &failed); code != 0 {
-			return fmt.Errorf("exit code %d", code)
-		}
-		return nil
+		return recorderTo(t, unnamed).Watch(ctx, d.cluster, d.tell, recordedKinds...)
 	})
 	defer func() { require.NoError(t, stopRecording()) }()
 	require.Eventually(t, func() bool { _, err := os.Stat(unnamed); return err == nil }, time.Minute, 10*time.Millisecond)
@@ -106,10 +101,18 @@ func TestRecordAUsersCluster(t *testing.T) {
 	require.NoError(t, err)
 	_, err = stage.Compile(stage.Options{Extensions: true}, stage.Parse("fitted.yaml", text))
 	require.NoError(t, err)
+}
 
-	var out bytes.Buffer
-	require.Equal(t, 1, run(t.Context(), []string{"-kubeconfig", server.Kubeconfig(), "-record", unnamed}, io.Discard, &out))
-	require.Contains(t, out.String(), "file exists", "a log is not overwritten")
+// recordedKinds are the kinds that stagecraft record records.
+var recordedKinds = []schema.GroupVersionKind{{Version: "v1", Kind: "Node"}, {Version: "v1", Kind: "Pod"}, {Group: "batch", Version: "v1", Kind: "Job"}}
+
+// recorderTo returns a recorder that writes each record to a new file at once.
+func recorderTo(t *testing.T, name string) *record.Recorder {
+	file, err := os.Create(name)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, file.Close()) })
+	log := record.NewJSONLWriter(file)
+	return record.New(record.Options{WatchDelay: 10 * time.Second, Sink: func(r record.Record) error { return errors.Join(log.Write(r), log.Flush()) }})
 }
 
 func fitLog(t *testing.T, name string, o fit.Options) *fit.Result {
@@ -140,11 +143,4 @@ func requireDelay(t *testing.T, r *fit.Result, name string, want []float64) {
 		return
 	}
 	require.Fail(t, "not fitted", "%s\n%s", name, r)
-}
-
-// TestRecordRefusesWhatItCannotUse: before anything is started.
-func TestRecordRefusesWhatItCannotUse(t *testing.T) {
-	var failed bytes.Buffer
-	require.Equal(t, 1, run(t.Context(), []string{"-kubeconfig", "no-such-file", "-record", filepath.Join(t.TempDir(), "log")}, io.Discard, &failed))
-	require.True(t, strings.Contains(failed.String(), "no-such-file"), failed.String())
 }

@@ -14,8 +14,9 @@ import (
 // writesDirectly lists the files that may write without package files, which replaces a file as a
 // whole: each writes only new files, or files that git restores.
 var writesDirectly = map[string]string{
-	"examples/cluster/record.go":                    "appends to a log while it runs, and refuses one that exists",
-	"examples/cluster/memory.go":                    "writes into the directory of one run, which others cannot read",
+	"examples/stagecraft/packaging/main.go":         "writes into a new folder",
+	"examples/stagecraft/record.go":                 "appends to a log while it runs, and refuses one that exists",
+	"examples/stagecraft/serve.go":                  "writes a file that only its user may read, and renames it",
 	"internal/files/files.go":                       "is the package",
 	"stage/lab/internal/files/files.go":             "is the package of the lab",
 	"stage/lab/sweep/file.go":                       "appends whole runs, and goes on after those that are there",

@@ -75,10 +75,10 @@ var coreMayImport = map[string][]string{
 	"staged/internal/oracle":          {},
 	"staged/internal/eval":            {"internal/cel", "internal/object"},
 	"staged/kubestellar":              {"internal/position", "staged/control", "staged/internal/eval"},
-	"examples/readiness":              {"kstatus", "kstatus/audit", "kstatus/wait", "stage/transport"},
+	"examples/readiness":              {"kstatus", "stage"},
 	"staged/rehearse":                 {"internal/printable", "internal/object", "internal/position", "stage", "stage/memory", "stage/simulation", "staged", "staged/bindingpolicy", "staged/control", "staged/fleet", "staged/kubestellar", "staged/v1alpha1"},
-	"examples/rollout":                {"stage", "stage/memory", "staged", "staged/application", "staged/control", "staged/fleet", "staged/kubestellar", "staged/manifestwork", "staged/player", "staged/rehearse", "staged/v1alpha1"},
-	"examples/lifecycle":              {"internal/files", "kstatus", "stage", "stage/diagram", "stage/explore", "stage/lint", "stage/memory", "stage/presets", "stage/v1alpha1"},
+	"examples/rollout":                {"stage", "stage/memory", "staged", "staged/application", "staged/control", "staged/fleet", "staged/kubestellar", "staged/manifestwork", "staged/player", "staged/rehearse"},
+	"examples/lifecycle":              {"stage", "stage/explore", "stage/presets"},
 	"examples/quickstart":             {"stage", "stage/memory", "stage/presets", "stage/simulation"},
 }
 
@@ -94,7 +94,7 @@ var labMayImport = map[string][]string{
 	"stage/lab/validation":                       {"stage/lab/internal/schedules", "stage/memory", "stage/lab/internal/object"},
 	"stage/lab/fault":                            {"stage/lab/controllers/nodes", "stage/memory", "stage/lab/load", "stage/lab/internal/object"},
 	"stage/lab/load":                             {"stage/lab/internal/lines", "stage/lab/internal/printable"},
-	"stage/lab/record":                           {"stage/lab/internal/lines", "stage", "stage/lab/controllers/resources", "stage/lab/internal/files", "stage/lab/internal/object", "stage/lab/internal/printable"},
+	"stage/lab/record":                           {"stage/lab/internal/lines", "stage", "stage/lab/controllers/resources", "stage/lab/internal/files", "stage/lab/internal/object", "stage/lab/internal/printable", "stage/transport"},
 	"stage/lab/fit":                              {"delay", "stage", "stage/lab/record", "stage/v1alpha1", "stage/lab/internal/printable"},
 	"stage/lab/measure":                          {"stage/lab/record", "stage/lab/internal/printable"},
 	"stage/lab/statistics":                       {},

@@ -26,7 +26,7 @@
 //	})
 //	fmt.Print(timeline)
 //
-// The command examples/rollout does this with the policies, objects and clusters of a YAML file.
+// The command stagecraft rehearse does this with the policies, objects and clusters of a YAML file.
 //
 // # Lints
 //

@@ -166,7 +166,7 @@ func TestOutsiders(t *testing.T) {
 		text := `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {volumeName: a}, status: {phase: Bound}}`
 		require.NoError(t, os.WriteFile(object, []byte(text), 0o644))
 		for _, args := range [][]string{
-			{"readiness", object}, {"lifecycle", "-preset", "volumes", "-object", object}, {"rollout"}, {"simulator", "-study", "gpu", "-pods", "2", "-nodes", "3"},
+			{"readiness", object}, {"lifecycle"}, {"stagecraft", "explain", "--preset", "volumes", "--object", object}, {"rollout"}, {"simulator", "-study", "gpu", "-pods", "2", "-nodes", "3"},
 		} {
 			args = slices.Concat([]string{"run", prefix + "/examples/" + args[0] + "@" + o.version}, args[1:])
 			require.NotEmpty(t, o.run(t, t.TempDir(), args...))

@@ -16,7 +16,7 @@ import (
 
 // unpublished are the modules outside internal/dev that users do not get: examples to read in a
 // clone.
-var unpublished = []string{"examples/cluster", "examples/testing"}
+var unpublished = []string{"examples/cluster", "examples/testing", "examples/stagecraft/packaging"}
 
 func TestEveryModuleIsAccountedFor(t *testing.T) {
 	c, err := read(root)
@@ -106,6 +106,7 @@ func TestRelease(t *testing.T) {
   git tag stage/lab/v0.1.0
   git tag stage/kube/v1.0.0
   git tag examples/simulator/v0.1.0
+  git tag examples/stagecraft/v0.1.0
   git tag kstatus/cliutils/v1.0.0
   git tag kstatus/argolua/v1.0.0
 `, out.String())

@@ -39,7 +39,7 @@
 //	listener, err := apiserver.Listen(lab.Cluster(), apiserver.ListenOptions{})
 //	err = lab.Simulation().Follow(ctx, 1) // until ctx is done; 60: in a minute an hour passes
 //
-// examples/cluster is a program with it: go run . -memory -speed 60. Clients keep their own clocks in
+// The command stagecraft (module examples/stagecraft) is a program with it: stagecraft serve --speed 60. Clients keep their own clocks in
 // fast time: timeouts, backoff, leases and the ages in kubectl describe are those of the machine, and
 // a Lease that a client renews in real time looks old to controllers of the lab.
 //

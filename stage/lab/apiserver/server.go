@@ -157,6 +157,7 @@ func (s *Server) fill(u *unstructured.Unstructured) {
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r = modernWatch(r)
 	if s.log == nil {
 		s.handler.ServeHTTP(w, r)
 		return

@@ -17,7 +17,8 @@
 //	fmt.Print(result)             // samples, quantiles and distance of each transition
 //	text, err := result.YAML()    // for stage.Load, with Extensions in the Options of stage.Compile
 //
-// examples/cluster records a cluster: go run . -kubeconfig FILE -record cluster.jsonl.
+// The command stagecraft records a cluster: stagecraft record --kubeconfig FILE cluster.jsonl. It also fits:
+// stagecraft fit cluster.jsonl.
 //
 // # Semantics
 //

@@ -30,16 +30,13 @@
 //	…
 //	err = out.Flush()
 //
-// On a real cluster, with watch events:
+// On a real cluster, until ctx is done:
 //
-//	recorder := record.New(record.Options{Sink: out.Write})
-//	for {
-//		…                                                    // list the Pods, and watch from there on
-//		err := recorder.Sync(pods, list.Items, time.Now())   // so that nothing is missed if the watch broke off
-//		for e := range watcher.ResultChan() {
-//			err := recorder.Observe(e, time.Now())       // an error: list again
-//		}
-//	}
+//	recorder := record.New(record.Options{Sink: out.Write, WatchDelay: 10 * time.Second})
+//	err := recorder.Watch(ctx, cluster, nil, pods, jobs, nodes) // package kube has the cluster of a kubeconfig
+//
+// Code with watches of another kind calls Sync for a list of all objects, before a watch and after one that
+// broke off, and Observe for each watch event.
 //
 // Objects that exist at the beginning are recorded as new at that time. A player there also has the
 // recorder's Trace, and Options.WatchDelay says how late watch events may be.

@@ -1,0 +1,18 @@
+module github.com/stagecraft-go/stagecraft/examples/stagecraft/packaging
+
+go 1.26.0
+
+require (
+	github.com/google/go-containerregistry v0.21.4
+	github.com/stretchr/testify v1.12.1
+)
+
+require (
+	github.com/containerd/stargz-snapshotter/estargz v0.18.2 // indirect
+	github.com/klauspost/compress v1.18.5 // indirect
+	github.com/opencontainers/go-digest v1.0.0 // indirect
+	github.com/opencontainers/image-spec v1.1.1 // indirect
+	github.com/vbatts/tar-split v0.12.2 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/sync v0.20.0 // indirect
+)
