@@ -214,7 +214,8 @@ func TestExpressionsHaveALimit(t *testing.T) {
 		expression = strings.ReplaceAll(strings.ReplaceAll(loops, "%", name), "X", expression+" || true")
 	}
 	o := parsed(t, `
-{kind: ClusterResourceUsage, apiVersion: kwok.x-k8s.io/v1alpha1, metadata: {name: x}, spec: {usages: [{usage: {cpu: {expression: "`+expression+` ? 1.0 : 2.0"}}}]}}`).Options(kwok.Host{})
+{kind: ClusterResourceUsage, apiVersion: kwok.x-k8s.io/v1alpha1, metadata: {name: x}, spec: {usages: [
+  {usage: {cpu: {expression: "`+expression+` ? 1.0 : 2.0"}}}]}}`).Options(kwok.Host{})
 	_, err := o.Usage(container("web", "a"), time.Now())
 	require.ErrorContains(t, err, "cost limit exceeded")
 }
