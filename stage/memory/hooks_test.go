@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -182,6 +183,22 @@ func TestHooksOfOneNameReplaceEachOther(t *testing.T) {
 	require.True(t, c.HasHooks("a"))
 	require.False(t, c.HasHooks("c"))
 	require.True(t, c.Fork().HasHooks("b"))
+}
+
+// TestProvidedFindsAValueByItsType, of the last hooks that provide one.
+func TestProvidedFindsAValueByItsType(t *testing.T) {
+	c := memory.New(memory.Options{})
+	_, found := memory.Provided[fmt.Stringer](c)
+	require.False(t, found)
+	c.Extend(memory.Hooks{Name: "a", Provides: time.Second})
+	c.Extend(memory.Hooks{Name: "b", Provides: time.Minute})
+	c.Extend(memory.Hooks{Name: "c"})
+	v, found := memory.Provided[fmt.Stringer](c.Fork())
+	require.True(t, found)
+	require.Equal(t, time.Minute, v)
+	c.Extend(memory.Hooks{Name: "b"})
+	v, _ = memory.Provided[fmt.Stringer](c)
+	require.Equal(t, time.Second, v)
 }
 
 // TestAForkHasTheHooks checks that hooks also see the writes of forks, and writes of a status.

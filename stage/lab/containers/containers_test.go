@@ -45,8 +45,9 @@ var pods = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 var p = types.NamespacedName{Namespace: "default", Name: "p"}
 
 const (
-	running = `spec: {nodeName: node-1, containers: [{name: a}]}, status: {phase: Running, containerStatuses: [{name: a, restartCount: 0, state: {running: {startedAt: "2006-01-02T15:04:00Z"}}}]}`
-	twice   = `spec: {nodeName: node-1, containers: [{name: a}]}, status: {phase: Running, containerStatuses: [{name: a, restartCount: 1,
+	running = `spec: {nodeName: node-1, containers: [{name: a}]}, status: {phase: Running,
+  containerStatuses: [{name: a, restartCount: 0, state: {running: {startedAt: "2006-01-02T15:04:00Z"}}}]}`
+	twice = `spec: {nodeName: node-1, containers: [{name: a}]}, status: {phase: Running, containerStatuses: [{name: a, restartCount: 1,
   state: {running: {startedAt: "2006-01-02T15:34:00Z"}}, lastState: {terminated: {startedAt: "2006-01-02T15:04:00Z", finishedAt: "2006-01-02T15:14:00Z"}}}]}`
 )
 

@@ -241,7 +241,7 @@ func (l *log) write(out *logWriter) error {
 	return nil
 }
 
-// waitUntil waits until a time has come in the cluster, or for ever for the zero time. It returns
+// waitUntil waits until a time has come in the cluster, or without end for the zero time. It returns
 // errEnough when the container has ended before.
 func (l *log) waitUntil(out *logWriter, at time.Time) error {
 	for {
@@ -291,7 +291,7 @@ func (l *log) ended() (time.Time, error) {
 	return time.Time{}, nil
 }
 
-// past are the lines up to the present, of which the oldest go.
+// past are the lines up to the present. The oldest lines go.
 type past struct {
 	most  int // of the lines; -1: no limit
 	limit int // of all lines until now

@@ -26,8 +26,8 @@ func Hooks(o Options) memory.Hooks {
 
 type provided struct{ options Options }
 
-// A Runtime answers requests about the containers of a cluster. Its errors are those that a client
-// of kube-apiserver gets, of type *errors.StatusError of apimachinery. It is safe for concurrent use
+// A Runtime answers requests about the containers of a cluster. A client of
+// kube-apiserver gets the same errors, of type *errors.StatusError of apimachinery. It is safe for concurrent use
 // if the functions of its Options are.
 type Runtime struct {
 	cluster *memory.Cluster

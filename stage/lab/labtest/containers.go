@@ -20,7 +20,7 @@ import (
 // Logs returns the log of a container at the time of the lab, as kubectl logs prints it. The Pod is
 // NAME, in the namespace default, or NAMESPACE/NAME. The error is that of the API server:
 // containers.ErrNotSimulated if nothing says what the container prints, or a BadRequest if the
-// container has not started. A log that is to be followed ends at the time of the lab.
+// container has not started. Follow has no effect: the log ends at the time of the lab.
 func (l *Lab) Logs(pod string, o containers.LogOptions) (string, error) {
 	l.t.Helper()
 	o.Follow = false

@@ -16,7 +16,8 @@ import (
 // TestLogsOfALab: known commands print what they say at the time of the lab, in each of their runs.
 func TestLogsOfALab(t *testing.T) {
 	lab := labtest.New(t, labtest.Options{})
-	lab.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {restartPolicy: OnFailure, containers: [{name: c, image: i, command: [sh, -c, "echo one; sleep 60; echo two; exit 1"]}]}}`,
+	lab.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {restartPolicy: OnFailure, containers: [
+  {name: c, image: i, command: [sh, -c, "echo one; sleep 60; echo two; exit 1"]}]}}`,
 		`{apiVersion: v1, kind: Pod, metadata: {name: unknown}, spec: {containers: [{name: c, image: i, command: [serve]}]}}`)
 	lab.Advance(10 * time.Second)
 	text, err := lab.Logs("p", containers.LogOptions{})

@@ -83,7 +83,7 @@ func (d *decoder) quantity(n *yaml.Node, to reflect.Value, path string) {
 	to.Set(reflect.ValueOf(q))
 }
 
-// names of node kinds in messages.
+// kindNames are the names of nodes in messages.
 var kindNames = map[yaml.Kind]string{yaml.MappingNode: "an object", yaml.SequenceNode: "a list", yaml.ScalarNode: "a value"}
 
 // is reports whether a node has a kind, and records a fault otherwise.

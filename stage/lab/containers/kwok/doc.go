@@ -21,7 +21,7 @@
 //
 // A kind with the name and namespace of a Pod comes before cluster-wide kinds, whose selector has
 // matchNames and matchNamespaces; the first that matches counts. An item without containers, or
-// ports, is for those that no other item names. Files may have Stages, which package stage reads.
+// ports, is for each one that no other item names. Files may have Stages, which package stage reads.
 //
 // # Security
 //

@@ -20,7 +20,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/containers/kwok"
 )
 
-// These files are as a user of kwok writes them, for all Pods and for one.
+// The files are as a user of kwok writes them, for all Pods and for one.
 const files = `
 kind: ClusterLogs
 apiVersion: kwok.x-k8s.io/v1alpha1
@@ -213,7 +213,9 @@ func TestExpressionsHaveALimit(t *testing.T) {
 	for _, name := range strings.Split("abcdefghi", "") {
 		expression = strings.ReplaceAll(strings.ReplaceAll(loops, "%", name), "X", expression+" || true")
 	}
-	o := parsed(t, `{kind: ClusterResourceUsage, apiVersion: kwok.x-k8s.io/v1alpha1, metadata: {name: x}, spec: {usages: [{usage: {cpu: {expression: "`+expression+` ? 1.0 : 2.0"}}}]}}`).Options(kwok.Host{})
+	o := parsed(t, `
+{kind: ClusterResourceUsage, apiVersion: kwok.x-k8s.io/v1alpha1, metadata: {name: x}, spec: {usages: [
+  {usage: {cpu: {expression: "`+expression+` ? 1.0 : 2.0"}}}]}}`).Options(kwok.Host{})
 	_, err := o.Usage(container("web", "a"), time.Now())
 	require.ErrorContains(t, err, "cost limit exceeded")
 }

@@ -26,7 +26,7 @@ type Host struct {
 	// Files is where log files are read. Paths of rules are cleaned, and relative to its root.
 	Files fs.FS
 	// Run runs a command of a client on this machine, or wherever it likes, and returns its exit code.
-	// Whoever may exec into a Pod runs what they like there.
+	// A client that may exec into a Pod runs any command there.
 	Run func(context.Context, HostCommand) (code int, err error)
 	// Dial connects with the target of a PortForward. &net.Dialer{}.DialContext connects with
 	// everything that this machine reaches.

@@ -135,7 +135,8 @@ func missingSimulated(s *served) {
 func missingConnect(s *served) {
 	s.Apply(pod, `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: p}, spec: {
   matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CONNECT], resources: [pods/exec]}]},
-  validations: [{expression: "false"}]}}`, `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: p}, spec: {policyName: p, validationActions: [Deny]}}`)
+  validations: [{expression: "false"}]}}`)
+	s.Apply(`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: p}, spec: {policyName: p, validationActions: [Deny]}}`)
 	s.WaitCurrent()
 	code, _ := s.ask(http.MethodGet, "/api/v1/namespaces/default/pods/p/exec", nil)
 	require.Equal(s.t, http.StatusNotImplemented, code, "not 403, as the policy says")
