@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
@@ -47,13 +48,13 @@ func newFailures(p Profile) *failures {
 // changed takes in that something has changed that filters read.
 func (f *failures) changed() { f.changes++ }
 
-// find returns why Pods of a class fit nowhere, if that is known for the present state.
+// find returns why Pods of a class fit nowhere, if the present state has shown it.
 func (f *failures) find(class string, now time.Time) (unfit, bool) {
 	known, is := f.known[class]
 	return known, is && f.are(now)
 }
 
-// are reports whether failures are known for the present state.
+// are reports whether there are failures in the present state.
 func (f *failures) are(now time.Time) bool {
 	return len(f.known) > 0 && f.during == state{f.changes, now}
 }
@@ -82,7 +83,7 @@ func (s *scheduler) classOf(p *PodInfo) string {
 
 // class is equal for Pods that are equal in all that filters read.
 func class(p *PodInfo) string {
-	spec, err := object.AppendJSON(nil, p.Pod.Object["spec"])
+	spec, err := object.AppendJSON(nil, fields.Map(p.Pod.Object, "spec"))
 	if err != nil {
 		return ""
 	}

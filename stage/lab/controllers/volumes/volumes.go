@@ -92,7 +92,7 @@ func canHelp(ch reconcile.Change) bool {
 	if ch.New == nil || ch.Old == nil {
 		return ch.New != nil
 	}
-	return !object.DeepEqual(ch.Old.Object["spec"], ch.New.Object["spec"]) ||
+	return !object.DeepEqual(fields.Value(ch.Old.Object, "spec"), fields.Value(ch.New.Object, "spec")) ||
 		!object.DeepEqual(fields.Value(ch.Old.Object, "metadata", "labels"), fields.Value(ch.New.Object, "metadata", "labels"))
 }
 

@@ -24,7 +24,10 @@ const roles = `
 - {kind: ClusterRole, metadata: {name: named}, rules: [{verbs: ["*"], apiGroups: [apps], resources: ["*"], resourceNames: [web]}]}
 - {kind: ClusterRole, metadata: {name: paths}, rules: [{verbs: [get], nonResourceURLs: [/metrics, /logs/*]}]}
 - {kind: Role, metadata: {name: local, namespace: a}, rules: [{verbs: [get], apiGroups: ["*"], resources: [secrets]}]}
-- {kind: ClusterRoleBinding, metadata: {name: readers}, subjects: [{kind: Group, name: readers}, {kind: ServiceAccount, name: bot, namespace: a}], roleRef: {kind: ClusterRole, name: reader}}
+- kind: ClusterRoleBinding
+  metadata: {name: readers}
+  subjects: [{kind: Group, name: readers}, {kind: ServiceAccount, name: bot, namespace: a}]
+  roleRef: {kind: ClusterRole, name: reader}
 - {kind: ClusterRoleBinding, metadata: {name: paths}, subjects: [{kind: User, name: jane}], roleRef: {kind: ClusterRole, name: paths}}
 - {kind: RoleBinding, metadata: {name: named, namespace: a}, subjects: [{kind: User, name: jane}], roleRef: {kind: ClusterRole, name: named}}
 - {kind: RoleBinding, metadata: {name: local, namespace: a}, subjects: [{kind: ServiceAccount, name: bot}], roleRef: {kind: Role, name: local}}
