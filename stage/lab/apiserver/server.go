@@ -12,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/attributes"
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/podaccounts"
@@ -130,7 +131,7 @@ func New(c *memory.Cluster, o Options) (*Server, error) {
 	compiler, objects := rules.NewCompiler(), attributes.Objects(c, s.fill)
 	decide := policies.New(c, compiler, objects, s.typesOf)
 	if s.roles != nil {
-		decide.Authorizer = s.roles
+		decide.Authorizer = authorizer.AuthorizerFunc(s.roles.Authorize)
 	}
 	c.Extend(decide.Hooks())
 	c.Extend(webhooks.New(webhooks.Options{Compiler: compiler, Objects: objects, Handlers: handlers, Before: decide.Mutate}).Hooks())
