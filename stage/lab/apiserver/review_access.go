@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
@@ -19,7 +20,7 @@ func reviewOwnAccess(c *call, review *unstructured.Unstructured) (map[string]any
 	if err != nil {
 		return nil, err
 	}
-	if err := c.invalidReview(review, faults); err != nil {
+	if err := invalidReview(review, faults); err != nil {
 		return nil, err
 	}
 	return c.access(a, c.requester)
@@ -34,7 +35,7 @@ func reviewAccess(c *call, review *unstructured.Unstructured) (map[string]any, e
 	if a.User == "" && len(a.Groups) == 0 {
 		faults = append(faults, field.Invalid(field.NewPath("spec", "user"), a.User, "at least one of user or group must be specified"))
 	}
-	if err := c.invalidReview(review, faults); err != nil {
+	if err := invalidReview(review, faults); err != nil {
 		return nil, err
 	}
 	return c.access(a, userOf(a))
@@ -57,9 +58,9 @@ func reviewLocalAccess(c *call, review *unstructured.Unstructured) (map[string]a
 		faults = append(faults, field.Invalid(field.NewPath("spec.resourceAttributes.namespace"), r.Namespace, "must match metadata.namespace"))
 	}
 	if n := a.NonResourceAttributes; n != nil {
-		faults = append(faults, field.Invalid(field.NewPath("spec.nonResourceAttributes"), n, "disallowed on this kind of request"))
+		faults = append(faults, field.Invalid(field.NewPath("spec.nonResourceAttributes"), aPath(*n), "disallowed on this kind of request"))
 	}
-	if err := c.invalidReview(review, faults); err != nil {
+	if err := invalidReview(review, faults); err != nil {
 		return nil, err
 	}
 	return c.access(a, userOf(a))
@@ -74,20 +75,24 @@ func readAccess(review *unstructured.Unstructured) (a authorizationv1.SubjectAcc
 	path := field.NewPath("spec")
 	switch {
 	case a.ResourceAttributes != nil && a.NonResourceAttributes != nil:
-		faults = append(faults, field.Invalid(path.Child("nonResourceAttributes"), a.NonResourceAttributes, "cannot be specified in combination with resourceAttributes"))
+		faults = append(faults, field.Invalid(path.Child("nonResourceAttributes"), aPath(*a.NonResourceAttributes), "cannot be specified in combination with resourceAttributes"))
 	case a.ResourceAttributes == nil && a.NonResourceAttributes == nil:
 		faults = append(faults, field.Invalid(path.Child("resourceAttributes"), a.NonResourceAttributes, "exactly one of nonResourceAttributes or resourceAttributes must be specified"))
 	}
 	return a, faults, nil
 }
 
-// invalidReview is the answer to a review with faults; nil without faults.
-func (c *call) invalidReview(review *unstructured.Unstructured, faults field.ErrorList) error {
+// invalidReview is the answer to a review with faults; nil without faults. As in kube-apiserver, it does
+// not name the kind.
+func invalidReview(review *unstructured.Unstructured, faults field.ErrorList) error {
 	if len(faults) == 0 {
 		return nil
 	}
-	return apierrors.NewInvalid(c.of.kind.GroupKind(), review.GetName(), faults)
+	return apierrors.NewInvalid(schema.GroupKind{Group: authorizationv1.GroupName}, review.GetName(), faults)
 }
+
+// aPath is a request without a resource, as kube-apiserver shows it in its errors.
+type aPath struct{ Path, Verb string }
 
 // userOf returns the user of a review.
 func userOf(a authorizationv1.SubjectAccessReviewSpec) *user.DefaultInfo {

@@ -67,6 +67,7 @@ func TestMissing(t *testing.T) {
 	for name, test := range map[string]func(*served){
 		"authorization":     missingAuthorization,
 		"node-authorizer":   missingNodeAuthorizer,
+		"reviews":           missingFieldsOfReviews,
 		"aggregation":       missingAggregation,
 		"proxy":             missingProxy,
 		"connect":           missingConnect,
@@ -104,6 +105,13 @@ func missingNodeAuthorizer(s *served) {
 	config.Impersonate = rest.ImpersonationConfig{UserName: "system:node:node-1", Groups: []string{"system:nodes"}}
 	_, err := kubernetes.NewForConfigOrDie(config).CoreV1().Nodes().Get(s.t.Context(), "node-1", metav1.GetOptions{})
 	require.True(s.t, apierrors.IsForbidden(err), "%v", err)
+}
+
+func missingFieldsOfReviews(s *served) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "get", Resource: "pods"}}}
+	review, err := kubernetes.NewForConfigOrDie(s.config).AuthorizationV1().SelfSubjectAccessReviews().Create(s.t.Context(), review, metav1.CreateOptions{})
+	require.NoError(s.t, err)
+	require.Empty(s.t, review.ManagedFields)
 }
 
 func missingAggregation(s *served) {

@@ -114,9 +114,9 @@ func (x *Index) checkBinding(v *memory.Review, u user.Info) error {
 			return nil
 		}
 	}
-	rules, err := x.RulesOf(role, v.Name.Namespace)
-	if err != nil {
-		return err
+	rules, found := x.RulesOf(role, v.Name.Namespace)
+	if !found {
+		return apierrors.NewNotFound(v.Resource, role.Name) // the binding's resource, as there
 	}
 	if err := x.checkGrant(u, v.Name.Namespace, rules); err != nil {
 		return apierrors.NewForbidden(v.Resource, v.Name.Name, err)

@@ -144,16 +144,13 @@ func referred(role rbacv1.RoleRef, namespace string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: role.Name}
 }
 
-// RulesOf returns the rules of a role that a binding in a namespace refers to.
-func (x *Index) RulesOf(role rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
+// RulesOf returns the rules of a role that a binding in a namespace refers to, and whether it exists.
+func (x *Index) RulesOf(role rbacv1.RoleRef, namespace string) (rules []rbacv1.PolicyRule, found bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.refresh()
-	rules, found := x.roles[referred(role, namespace)]
-	if !found {
-		return nil, apierrors.NewNotFound(schema.GroupResource{Group: rbacv1.GroupName, Resource: singular[role.Kind] + "s"}, role.Name)
-	}
-	return rules, nil
+	rules, found = x.roles[referred(role, namespace)]
+	return rules, found
 }
 
 // RulesFor returns all rules that a user has in a namespace. With an error there can be more.
