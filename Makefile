@@ -15,7 +15,7 @@ DURATION ?= 30m
 DIR ?= proxy
 SUITES ?= controller-runtime jobset lws
 
-.PHONY: apiserver-figures binaries conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories player-histories mutants hostile e2e recordings suites tidy matrix release develop api proxy metering race growth
+.PHONY: apiserver-figures binaries conformance-apps conformance-e2e controllers-e2e demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories player-histories mutants hostile e2e recordings suites tidy matrix release develop api proxy metering race growth clients
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,9 @@ conformance: ## the recorded cases, with diffs
 
 golden: ## rewrite recorded expectations
 	@for p in ./stage ./stage/presets ./examples/quickstart ./kstatus ./stage/explore ./stage/diagram; do $(GO) test $$p -update || exit 1; done
+
+clients: ## the clients of other languages against stagecraft serve; the ones that are not installed are skipped
+	cd examples/stagecraft && STAGECRAFT_CLIENTS=1 $(GO) test -run 'TestPython|TestRuby|TestTypeScript|TestCurl' -v .
 
 binaries: ## the command stagecraft for all systems, checksums and the image, into examples/stagecraft/packaging/dist; VERSION
 	cd examples/stagecraft/packaging && $(GO) run . -out dist -version "$(or $(VERSION),(devel))"
