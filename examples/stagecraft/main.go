@@ -5,6 +5,7 @@
 //	stagecraft serve                      # a cluster in memory; prints export KUBECONFIG=…
 //	stagecraft ready --wait deploy/web    # also as kubectl ready, if the file is called kubectl-ready
 //	stagecraft lint stages.yaml
+//	stagecraft envtest assets             # the tests of an operator in memory, by KUBEBUILDER_ASSETS
 //	stagecraft --help
 //
 // # Exit codes
@@ -34,6 +35,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/stagecraft-go/stagecraft/stage/lab/envtest"
 )
 
 func main() { os.Exit(execute()) }
@@ -45,6 +48,9 @@ func execute() int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if envtest.IsProgram(os.Args[0]) {
+		return envtest.Run(ctx, os.Args, os.Stdout, os.Stderr)
+	}
 	root := newRoot(filepath.Base(os.Args[0]))
 	root.SetArgs(os.Args[1:])
 	root.SetIn(os.Stdin)

@@ -14,7 +14,7 @@ var commands = []struct {
 	group string
 	make  func() *cobra.Command
 }{
-	{"cluster", serveCommand}, {"cluster", readyCommand}, {"cluster", playCommand}, {"cluster", recordCommand},
+	{"cluster", serveCommand}, {"cluster", readyCommand}, {"cluster", playCommand}, {"cluster", recordCommand}, {"cluster", envtestCommand},
 	{"stages", lintCommand}, {"stages", explainCommand}, {"stages", exploreCommand}, {"stages", diagramCommand}, {"stages", fitCommand},
 	{"other", rehearseCommand}, {"other", huntCommand},
 }
