@@ -128,7 +128,7 @@ func TestEscalation(t *testing.T) {
 	_, err = jane.RoleBindings("default").Create(t.Context(), to("ClusterRole", "cluster-admin"), metav1.CreateOptions{})
 	require.ErrorContains(t, err, "is attempting to grant RBAC permissions not currently held:\n{APIGroups:[\"*\"], Resources:[\"*\"], Verbs:[\"*\"]}\n{NonResourceURLs:[\"*\"], Verbs:[\"*\"]}")
 	_, err = jane.RoleBindings("default").Create(t.Context(), to("ClusterRole", "missing"), metav1.CreateOptions{})
-	require.EqualError(t, err, `clusterroles.rbac.authorization.k8s.io "missing" not found`)
+	require.EqualError(t, err, `rolebindings.rbac.authorization.k8s.io "missing" not found`)
 
 	r.role("binder", rbacv1.PolicyRule{Verbs: []string{"bind"}, APIGroups: []string{rbacv1.GroupName}, Resources: []string{"clusterroles"}, ResourceNames: []string{"cluster-admin"}})
 	r.bind("jane", "binder", false)
