@@ -11,6 +11,9 @@ import (
 // kube-apiserver has the same index. A table has none before the first such list.
 type nodeIndex map[string]map[*record]struct{}
 
+// fewPods is the number of Pods up to which a list looks at all of them.
+const fewPods = 100
+
 func nodeOf(obj *unstructured.Unstructured) string {
 	if obj == nil {
 		return ""

@@ -30,15 +30,15 @@ func podNames(t testing.TB, c *memory.Cluster, namespace, selector string) (name
 func TestListsOfANodeAreThoseOfAScan(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	c := memory.New(memory.Options{})
-	for i := range 400 {
-		name := types.NamespacedName{Namespace: fmt.Sprint("ns", r.IntN(2)), Name: fmt.Sprint("p", r.IntN(30))}
+	for i := range 600 {
+		name := types.NamespacedName{Namespace: fmt.Sprint("ns", r.IntN(2)), Name: fmt.Sprint("p", r.IntN(150))}
 		node := []string{"", `, spec: {nodeName: n0}`, `, spec: {nodeName: n1}`}[r.IntN(3)]
 		if _, err := c.Get(t.Context(), podOfNode, name); err == nil {
 			require.NoError(t, c.Delete(t.Context(), podOfNode, name, metav1.DeleteOptions{GracePeriodSeconds: new(int64)}))
 		} else {
 			require.NoError(t, c.Load(t.Context(), fmt.Appendf(nil, "{apiVersion: v1, kind: Pod, metadata: {name: %s, namespace: %s}%s}", name.Name, name.Namespace, node)))
 		}
-		if i == 200 {
+		if i == 400 {
 			c = c.Fork()
 		}
 		for _, namespace := range []string{"", "ns0"} {

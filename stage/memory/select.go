@@ -95,7 +95,7 @@ var aliases = map[string]string{"name": "metadata.name", "source": "source.compo
 // all returns the objects of a table in the namespace of the selection, and on its node.
 func (s selection) all(t *table) []*unstructured.Unstructured {
 	var records []*record
-	if node := s.node(); node != "" && t.resource == pods {
+	if node := s.node(); node != "" && t.resource == pods && len(t.records) > fewPods {
 		records = t.onNode(node, s.namespace)
 	} else {
 		records = t.within(s.namespace)

@@ -131,7 +131,7 @@ func New(c *memory.Cluster, o Options) (*Server, error) {
 	compiler, objects := rules.NewCompiler(), attributes.Objects(c, s.fill)
 	decide := policies.New(c, compiler, objects, s.typesOf)
 	if s.roles != nil {
-		decide.Authorizer = authorizer.AuthorizerFunc(s.roles.Authorize)
+		decide.Authorizer = authorizer.AuthorizerFunc(s.roles.Authorize) // with the methods of each version of k8s.io/apiserver
 	}
 	c.Extend(decide.Hooks())
 	c.Extend(webhooks.New(webhooks.Options{Compiler: compiler, Objects: objects, Handlers: handlers, Before: decide.Mutate}).Hooks())

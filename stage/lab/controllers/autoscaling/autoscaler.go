@@ -26,7 +26,7 @@ import (
 // The controller keeps state. Create a separate controller for each loop.
 func HorizontalPodAutoscalers(o Options) reconcile.Controller {
 	o = o.withDefaults()
-	known := histories{of: map[types.NamespacedName]*history{}, blind: map[string]map[types.NamespacedName]bool{}}
+	known := histories{of: map[types.NamespacedName]*history{}}
 	watches := []reconcile.Watch{{Kind: kinds.Pod, Map: known.idleOfPod}}
 	for _, t := range o.Targets {
 		watches = append(watches, reconcile.Watch{Kind: t.Kind, Map: known.idleOfTarget})

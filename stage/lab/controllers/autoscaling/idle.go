@@ -66,6 +66,8 @@ func targetKey(group, kind string, name types.NamespacedName) string {
 func (h *histories) setBlind(name types.NamespacedName, is bool) {
 	in := h.blind[name.Namespace]
 	switch {
+	case is && h.blind == nil:
+		h.blind = map[string]map[types.NamespacedName]bool{name.Namespace: {name: true}}
 	case is && in == nil:
 		h.blind[name.Namespace] = map[types.NamespacedName]bool{name: true}
 	case is:
@@ -80,6 +82,9 @@ func (h *histories) setBlind(name types.NamespacedName, is bool) {
 // idleOfPod maps a change of a Pod to the idle autoscalers that select it, and to the autoscalers that
 // did not find their Pods.
 func (h *histories) idleOfPod(_ *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
+	if len(h.of) == 0 {
+		return nil
+	}
 	for _, pod := range []*unstructured.Unstructured{ch.Old, ch.New} {
 		if pod != nil {
 			names = append(names, h.selectors.Matching(pod)...)
@@ -91,6 +96,9 @@ func (h *histories) idleOfPod(_ *reconcile.Cache, ch reconcile.Change) (names []
 // idleOfTarget maps a change of an object that can be scaled to the idle autoscalers that scale it, and
 // to the autoscalers that did not find their Pods.
 func (h *histories) idleOfTarget(c *reconcile.Cache, ch reconcile.Change) (names []types.NamespacedName) {
+	if len(h.of) == 0 {
+		return nil
+	}
 	kind := ch.Object().GroupVersionKind()
 	return h.idle(ch, control.NamesOf(c.By(byTarget, targetKey(kind.Group, kind.Kind, control.NameOf(ch.Object())))))
 }

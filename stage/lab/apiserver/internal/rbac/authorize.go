@@ -12,7 +12,6 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// Interfaces of authorizers have more methods in later versions of k8s.io/apiserver; the function has them in each.
 var _ authorizer.AuthorizerFunc = (*Index)(nil).Authorize
 
 // Authorize decides about a request. Members of system:masters may do everything, and everybody may
