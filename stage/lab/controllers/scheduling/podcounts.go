@@ -29,6 +29,9 @@ type podGroup struct {
 	count     int64
 }
 
+// keptLabels is the number of labels up to which those of no Pod stay: they mostly come again.
+const keptLabels = 100
+
 type podLabel struct{ namespace, key, value string }
 
 func countPods(pods []*PodInfo) *podCounts {
@@ -52,8 +55,9 @@ func (c *podCounts) change(p *PodInfo, times int64) {
 	comes := g.count == 0
 	g.count += times
 	for label := range g.all() {
-		c.byLabel[label] = c.byLabel[label].with(g, times, comes)
-		if len(c.byLabel[label].list) == 0 {
+		all := c.byLabel[label].with(g, times, comes)
+		c.byLabel[label] = all
+		if len(all.list) == 0 && len(c.byLabel) > keptLabels {
 			delete(c.byLabel, label)
 		}
 	}

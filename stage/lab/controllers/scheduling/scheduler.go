@@ -66,12 +66,11 @@ const (
 func Scheduler(o Options) reconcile.Controller {
 	s := newScheduler(o)
 	other := func(kind schema.GroupVersionKind) reconcile.Watch { return reconcile.Watch{Kind: kind, Map: s.onOther} }
-	unseen := func(kind schema.GroupVersionKind) reconcile.Watch {
-		return reconcile.Watch{Kind: kind, Map: func(*reconcile.Cache, reconcile.Change) []types.NamespacedName {
-			s.failures.changed()
-			return nil
-		}}
+	note := func(*reconcile.Cache, reconcile.Change) []types.NamespacedName {
+		s.failures.changed()
+		return nil
 	}
+	unseen := func(kind schema.GroupVersionKind) reconcile.Watch { return reconcile.Watch{Kind: kind, Map: note} }
 	return reconcile.Controller{
 		Name: controllerName, Component: s.name, For: kinds.Pod,
 		When:    func(reconcile.Change) bool { return false },

@@ -26,7 +26,7 @@ import (
 //
 // The controller keeps state. Create a separate controller for each loop.
 func EndpointSlices() reconcile.Controller {
-	k := keeper{layouts: map[types.NamespacedName]*layout{}, times: triggerTimes{}}
+	var k keeper
 	return reconcile.Controller{
 		Name: endpointsController, For: kinds.Service,
 		Watches: []reconcile.Watch{

@@ -67,6 +67,9 @@ func (l *layout) knows(state *unstructured.Unstructured) bool {
 }
 
 func (k *keeper) reconcile(c control.Call, service *unstructured.Unstructured) error {
+	if k.layouts == nil {
+		k.layouts, k.times = map[types.NamespacedName]*layout{}, triggerTimes{}
+	}
 	selector := serviceSelector(service)
 	if selector == nil || fields.IsTerminating(service) {
 		delete(k.layouts, c.Name)
