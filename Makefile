@@ -40,6 +40,7 @@ clients: ## the clients of other languages against stagecraft serve; the ones th
 
 binaries: ## the command stagecraft for all systems, checksums and the image, into examples/stagecraft/packaging/dist; VERSION
 	cd examples/stagecraft/packaging && $(GO) run . -out dist -version "$(or $(VERSION),(devel))"
+	cd examples/stagecraft/packaging && PACKAGING_SOURCE=.. $(GO) test -count 1 -run TestBuildsAreReproducible .
 
 pictures: ## draw the lifecycles of the presets again
 	cd examples/stagecraft && $(GO) test -run TestPictures . -update
