@@ -76,7 +76,7 @@ func (s *Server) restore(c *call, verb string) {
 	switch {
 	case c.keeps(verb):
 		_ = provisioning.Provision(c.ctx, s.cluster, c.namespace, s.ca)
-	case !s.bare && c.of.kind == clusterRoles && verb != "get" && verb != "list" && verb != "watch":
+	case s.roles != nil && !s.bare && c.of.kind == clusterRoles && verb != "get" && verb != "list" && verb != "watch":
 		_ = roles.Aggregate(context.WithoutCancel(c.r.Context()), s.cluster)
 	}
 }
