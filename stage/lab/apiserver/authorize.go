@@ -35,22 +35,35 @@ func (s *Server) authorize(r *http.Request) error {
 	if s.roles == nil {
 		return nil
 	}
-	as, err := requesterOf(r)
-	if err != nil {
-		return err
-	}
 	a, err := attributesOf(r)
 	if err != nil {
 		return badRequest("%v", err)
 	}
 	if wanted := impersonated(r); wanted != nil {
 		a.User = senderOf(r)
-		if err := s.roles.Impersonate(r.Context(), a, wanted); err != nil {
+		old, err := s.roles.Impersonate(r.Context(), a, wanted)
+		if err != nil {
 			return err
 		}
+		if b, ok := r.Context().Value(budgetKey{}).(*budget); ok {
+			b.oldMode = old
+		}
+	}
+	as, err := requesterOf(r)
+	if err != nil {
+		return err
 	}
 	a.User = as
+	if err := s.roles.Require(r.Context(), a); err != nil || !isConnection(a) {
+		return err
+	}
+	a.Verb = "create" // a WebSocket begins with a GET, which must not be enough
 	return s.roles.Require(r.Context(), a)
+}
+
+// isConnection reports whether a request connects a client with a container or a port of a Pod.
+func isConnection(a authorizer.AttributesRecord) bool {
+	return a.APIGroup == "" && a.Resource == "pods" && slices.Contains([]string{"exec", "attach", "portforward"}, a.Subresource)
 }
 
 // attributesOf describes a request for the authorizer, without its user.
@@ -71,6 +84,12 @@ func senderOf(r *http.Request) *user.DefaultInfo {
 		return b.user
 	}
 	return admin
+}
+
+// byOldMode reports whether only the verb impersonate allows a request to act as another user.
+func byOldMode(r *http.Request) bool {
+	b, ok := r.Context().Value(budgetKey{}).(*budget)
+	return ok && b.oldMode
 }
 
 // impersonated returns the user that the headers of a request name; nil without one.
@@ -95,6 +114,9 @@ func requesterOf(r *http.Request) (*user.DefaultInfo, error) {
 	}
 	if namespace, _, err := serviceaccount.SplitUsername(as.Name); err == nil && len(as.Groups) == 0 {
 		as.Groups = serviceaccount.MakeGroupNames(namespace)
+	}
+	if _, isNode := rbac.NodeOf(as.Name); isNode && rbac.IsOnlyName(as) && !byOldMode(r) {
+		as.Groups = []string{user.NodesGroup}
 	}
 	switch {
 	case as.Name == user.Anonymous:

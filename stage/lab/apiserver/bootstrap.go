@@ -38,8 +38,10 @@ func (s *Server) bootstrap() error {
 	if s.bare {
 		return nil
 	}
-	if err := roles.Aggregate(ctx, s.cluster); err != nil {
-		return err
+	if s.roles != nil {
+		if err := roles.Aggregate(ctx, s.cluster); err != nil {
+			return err
+		}
 	}
 	found, err := s.cluster.List(ctx, namespaces, "", metav1.ListOptions{})
 	if err != nil {

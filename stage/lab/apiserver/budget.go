@@ -32,6 +32,8 @@ type budget struct {
 	large  chan struct{}     // of the server
 	holds  bool              // a place among the requests with large bodies
 	user   *user.DefaultInfo // who sends the request, before impersonation
+
+	oldMode bool // only the verb impersonate allows the request to act as another user
 }
 
 type budgetKey struct{}

@@ -69,7 +69,8 @@ func (a authority) sign(name string, groups []string) (certificate, key []byte, 
 // with returns a pool of the authority's certificate and others.
 func (a authority) with(others []*x509.Certificate) *x509.CertPool {
 	pool := x509.NewCertPool()
-	for _, c := range append(others, a.root) {
+	pool.AddCert(a.root)
+	for _, c := range others {
 		pool.AddCert(c)
 	}
 	return pool

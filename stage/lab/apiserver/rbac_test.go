@@ -217,4 +217,28 @@ func TestImpersonation(t *testing.T) {
 	require.Equal(t, "jim", jim.Username)
 	_, err = who(rest.ImpersonationConfig{UserName: "jim", Groups: []string{"system:masters"}})
 	require.True(t, apierrors.IsForbidden(err))
+
+	r.role("old", rbacv1.PolicyRule{Verbs: []string{"impersonate"}, APIGroups: []string{""}, Resources: []string{"users"}, ResourceNames: []string{"system:node:a"}})
+	r.bind("jane", "old", true)
+	node, err := who(rest.ImpersonationConfig{UserName: "system:node:a"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"system:authenticated"}, node.Groups, "the old verb gives a Node no group")
+	r.role("new", rbacv1.PolicyRule{Verbs: []string{"impersonate-on:arbitrary-node:create"}, APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"selfsubjectreviews"}},
+		rbacv1.PolicyRule{Verbs: []string{"impersonate:arbitrary-node"}, APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"nodes"}})
+	r.bind("jane", "new", true)
+	node, err = who(rest.ImpersonationConfig{UserName: "system:node:a"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"system:nodes", "system:authenticated"}, node.Groups)
+}
+
+// TestConnectionsNeedTheRightToCreate: a WebSocket begins with a GET, and the right to get is not enough, as
+// since Kubernetes 1.35.
+func TestConnectionsNeedTheRightToCreate(t *testing.T) {
+	r := startRuled(t)
+	r.role("getter", rbacv1.PolicyRule{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"pods/exec", "pods/log"}})
+	r.bind("jane", "getter", true)
+	client := r.as("jane").CoreV1().RESTClient()
+	err := client.Get().AbsPath("/api/v1/namespaces/default/pods/p/exec").Param("command", "x").Do(t.Context()).Error()
+	require.EqualError(t, err, `pods "p" is forbidden: User "jane" cannot create resource "pods/exec" in API group "" in the namespace "default"`)
+	require.True(t, apierrors.IsNotFound(client.Get().AbsPath("/api/v1/namespaces/default/pods/p/log").Do(t.Context()).Error()))
 }

@@ -27,25 +27,26 @@ type mode struct {
 // modes are tried in this order. Without a mode that allows it, the answer is that of the first.
 var modes = []mode{
 	{"associated-node", func(wanted *user.DefaultInfo, sender user.Info) bool {
-		name, isNode := nodeOf(wanted.Name)
+		name, isNode := NodeOf(wanted.Name)
 		_, _, err := serviceaccount.SplitUsername(sender.GetName())
-		return isNode && isOnlyName(wanted) && err == nil && slices.Equal(sender.GetExtra()[serviceaccount.NodeNameKey], []string{name})
+		return isNode && IsOnlyName(wanted) && err == nil && slices.Equal(sender.GetExtra()[serviceaccount.NodeNameKey], []string{name})
 	}},
 	{"arbitrary-node", func(wanted *user.DefaultInfo, _ user.Info) bool {
-		_, isNode := nodeOf(wanted.Name)
-		return isNode && isOnlyName(wanted)
+		_, isNode := NodeOf(wanted.Name)
+		return isNode && IsOnlyName(wanted)
 	}},
 	{"serviceaccount", func(wanted *user.DefaultInfo, _ user.Info) bool {
-		return isAccount(wanted.Name) && isOnlyName(wanted)
+		return isAccount(wanted.Name) && IsOnlyName(wanted)
 	}},
 	{"user-info", func(wanted *user.DefaultInfo, _ user.Info) bool {
-		_, isNode := nodeOf(wanted.Name)
+		_, isNode := NodeOf(wanted.Name)
 		return !isNode && !isAccount(wanted.Name)
 	}},
 	{"", func(*user.DefaultInfo, user.Info) bool { return true }},
 }
 
-func isOnlyName(u *user.DefaultInfo) bool {
+// IsOnlyName reports whether nothing but the name of a user is given.
+func IsOnlyName(u *user.DefaultInfo) bool {
 	return u.UID == "" && len(u.Groups) == 0 && len(u.Extra) == 0
 }
 
@@ -54,27 +55,29 @@ func isAccount(name string) bool {
 	return err == nil
 }
 
-// nodeOf returns the Node of a user such as system:node:a.
-func nodeOf(name string) (string, bool) {
+// NodeOf returns the Node of a user such as system:node:a.
+func NodeOf(name string) (string, bool) {
 	node, is := strings.CutPrefix(name, "system:node:")
 	return node, is && len(validation.NameIsDNSSubdomain(node, false)) == 0
 }
 
-// Impersonate refuses that the user of a request acts as another one, unless it may.
-func (x *Index) Impersonate(ctx context.Context, a authorizer.AttributesRecord, wanted *user.DefaultInfo) (first error) {
+// Impersonate refuses that the user of a request acts as another one, unless it may. It reports whether only
+// the old verb impersonate allows it, which gives a Node no group. kube-apiserver tries first what allowed the
+// sender's last impersonation.
+func (x *Index) Impersonate(ctx context.Context, a authorizer.AttributesRecord, wanted *user.DefaultInfo) (old bool, first error) {
 	for _, m := range modes {
 		if !m.applies(wanted, a.User) {
 			continue
 		}
 		err := x.impersonateBy(ctx, m, a, wanted)
 		if err == nil {
-			return nil
+			return m.name == "", nil
 		}
 		if first == nil {
 			first = err
 		}
 	}
-	return first
+	return false, first
 }
 
 func (x *Index) impersonateBy(ctx context.Context, m mode, a authorizer.AttributesRecord, wanted *user.DefaultInfo) error {
@@ -126,7 +129,7 @@ func rightsFor(m mode, wanted *user.DefaultInfo) []authorizer.AttributesRecord {
 		gv = authenticationv1.SchemeGroupVersion
 	}
 	name := m.right("users", wanted.Name, gv)
-	if node, isNode := nodeOf(wanted.Name); isNode && m.name != "" {
+	if node, isNode := NodeOf(wanted.Name); isNode && m.name != "" {
 		name.Resource, name.Name = "nodes", node
 	}
 	if m.name == "associated-node" {
