@@ -1,11 +1,15 @@
 package apiserver
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -57,8 +61,21 @@ func (s *Server) authorize(r *http.Request) error {
 	if err := s.roles.Require(r.Context(), a); err != nil || !isConnection(a) {
 		return err
 	}
-	a.Verb = "create" // a WebSocket begins with a GET, which must not be enough
-	return s.roles.Require(r.Context(), a)
+	return s.requireConnect(r.Context(), a)
+}
+
+// requireConnect refuses a connection of a user that may not create it: a WebSocket begins with a GET, which must
+// not be enough. As kube-apiserver's, the error has only the authorizer's reason, which RBAC leaves empty.
+func (s *Server) requireConnect(ctx context.Context, a authorizer.AttributesRecord) error {
+	a.Verb = "create"
+	decision, reason, err := s.roles.Authorize(ctx, a)
+	switch {
+	case decision == authorizer.DecisionAllow:
+		return nil
+	case err != nil:
+		return apierrors.NewInternalError(err)
+	}
+	return apierrors.NewForbidden(schema.GroupResource{Resource: a.Resource}, a.Name, errors.New(reason))
 }
 
 // isConnection reports whether a request connects a client with a container or a port of a Pod.
