@@ -108,6 +108,31 @@ func TestLogsOfRuns(t *testing.T) {
 	require.Equal(t, "run 0 line 10\n", text, "its last line is that of its end")
 }
 
+// TestPreviousRuns: a run is previous when another has followed it, not when it has ended.
+func TestPreviousRuns(t *testing.T) {
+	terminated := `terminated: {startedAt: "2006-01-02T15:04:00Z", finishedAt: "2006-01-02T15:14:00Z"}`
+	status := func(text string) string {
+		return `spec: {nodeName: node-1, containers: [{name: a}]}, status: {containerStatuses: [{name: a, ` + text + `}]}`
+	}
+	for _, test := range []struct {
+		name, pod string
+		wanted    bool // of the request
+		want      string
+	}{
+		{"ended", status(`restartCount: 1, state: {` + terminated + `}`), false, "run 1, previous false"},
+		{"before an ended one", status(`restartCount: 1, state: {` + terminated + `}, lastState: {` + terminated + `}`), true, "run 0, previous true"},
+		{"before a running one", twice, true, "run 0, previous true"},
+		{"waiting to be started again", status(`restartCount: 1, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {` + terminated + `}`), false, "run 1, previous false"},
+	} {
+		c := cluster(t, containers.Options{Logs: func(_ context.Context, c containers.Container) (iter.Seq[containers.Line], error) {
+			return containers.Lines(fmt.Sprintf("run %d, previous %t", c.Run, c.Previous)), nil
+		}}, test.pod)
+		text, err := read(t, c, containers.LogOptions{Previous: test.wanted})
+		require.NoError(t, err, test.name)
+		require.Equal(t, test.want+"\n", text, test.name)
+	}
+}
+
 // TestLogErrors has the errors of kube-apiserver and of a kubelet.
 func TestLogErrors(t *testing.T) {
 	waiting := func(reason string) string {

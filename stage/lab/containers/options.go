@@ -63,6 +63,8 @@ type Container struct {
 	Run int
 	// Started and Ended are the times of this run, in whole seconds. Ended is zero while it runs.
 	Started, Ended time.Time
+	// Previous is set if the container has been started again since.
+	Previous bool
 }
 
 // A Line is a line of a log.

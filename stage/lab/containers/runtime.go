@@ -123,7 +123,7 @@ func stateOf(pod *unstructured.Unstructured, name string) (s state) {
 	}
 	if s.last = endedRun(pod, name, status, "lastState"); s.last != nil {
 		s.last.Run = int(restarts)
-		if s.running != nil || s.ended != nil {
+		if s.last.Previous = s.running != nil || s.ended != nil; s.last.Previous {
 			s.last.Run--
 		}
 	}

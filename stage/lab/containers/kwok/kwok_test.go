@@ -88,12 +88,19 @@ func TestFiles(t *testing.T) {
 	}
 	at := time.Date(2026, 1, 1, 0, 0, 5, 5e8, time.UTC)
 	require.Equal(t, []containers.Line{{Time: at, Text: "a failure", Stderr: true}, {Time: at, Text: "plain"}}, read(container("web", "a")))
-	before := container("web", "a")
-	before.Ended = at
+	ended := container("web", "a")
+	ended.Ended = at
+	require.Equal(t, "a failure", read(ended)[0].Text, "it is still the present run")
+	before := ended
+	before.Previous = true
 	require.Equal(t, "before", read(before)[0].Text)
 	require.Equal(t, "db", read(container("db", "main"))[0].Text)
 	_, err := o.Logs(t.Context(), container("db", "other"))
 	require.ErrorIs(t, err, containers.ErrNotSimulated, "the rule of a Pod is the only one for it")
+	before = container("db", "main")
+	before.Previous = true
+	_, err = o.Logs(t.Context(), before)
+	require.ErrorIs(t, err, containers.ErrNotSimulated, "the file of another run says nothing")
 
 	used, err := o.Usage(container("web", "a"), at)
 	require.NoError(t, err)

@@ -76,7 +76,7 @@ func refused(what, field string) error {
 func (d *doors) logs(_ context.Context, c containers.Container) (iter.Seq[containers.Line], error) {
 	item, found := d.Rules.logs.of(c.Pod, func(l logs) bool { return slices.Contains(l.Containers, c.Name) }, func(l logs) bool { return len(l.Containers) == 0 })
 	file := item.LogsFile
-	if !c.Ended.IsZero() && item.PreviousLogsFile != nil {
+	if c.Previous {
 		file = item.PreviousLogsFile
 	}
 	if !found || file == nil {
