@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 	"github.com/stagecraft-go/stagecraft/internal/dev/race"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
@@ -58,9 +59,9 @@ func TestAHundredThousandPodsComeAndGo(t *testing.T) {
 			step()
 		}
 	}
-	comeAndGo(0, 20_000)
+	comeAndGo(0, 5_000)
 	before := heapInUse()
-	comeAndGo(20_000, 120_000)
+	comeAndGo(5_000, 5_000+effort.Of(100_000))
 	require.Less(t, int64(heapInUse())-int64(before), int64(4<<20))
 	require.Len(t, events(t, cluster), 3601)
 	runtime.KeepAlive(loop)

@@ -2,6 +2,7 @@ package labtest_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
@@ -130,10 +132,11 @@ func failing(t *testing.T, seed uint64, many int, f labtest.Failure) map[string]
 
 func TestFailuresHappenByRateAndSeed(t *testing.T) {
 	crash := labtest.Failure{State: kstatustest.CrashLoopBackOff, Rate: 0.2}
-	failed := failing(t, 1, 1000, crash)
-	require.InDelta(t, 200, len(failed), 38, "three standard deviations")
-	require.Equal(t, failed, failing(t, 1, 1000, crash))
-	other := failing(t, 2, 1000, crash)
+	many := max(250, effort.Of(1000))
+	failed := failing(t, 1, many, crash)
+	require.InDelta(t, 0.2*float64(many), len(failed), 1.2*math.Sqrt(float64(many)), "three standard deviations")
+	require.Equal(t, failed, failing(t, 1, many, crash))
+	other := failing(t, 2, many, crash)
 	require.NotEqual(t, failed, other)
 	both := 0
 	for name := range failed {
@@ -141,7 +144,7 @@ func TestFailuresHappenByRateAndSeed(t *testing.T) {
 			both++
 		}
 	}
-	require.InDelta(t, 40, both, 20, "seeds are independent")
+	require.InDelta(t, 0.04*float64(many), both, 0.6*math.Sqrt(float64(many)), "seeds are independent")
 	few := failing(t, 1, 100, crash)
 	for name := range few {
 		require.Contains(t, failed, name, "what happens to a Pod does not depend on the others")

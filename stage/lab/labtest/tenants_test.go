@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/presets"
@@ -190,7 +191,7 @@ func TestNoTextAddsFields(t *testing.T) {
 			effects := alone(t, st)
 			want, err := effects(withAllFields(t, st))
 			require.NoError(t, err)
-			for _, hostile := range hostileTexts {
+			for _, hostile := range effort.Some(hostileTexts) {
 				for i := range texts(withAllFields(t, st)) {
 					obj := withAllFields(t, st)
 					texts(obj)[i](hostile)
