@@ -210,6 +210,7 @@ func TestTimeTravel(t *testing.T) {
 // TestHuntsCollectLess: Go collects garbage less often during a hunt, and as before after it.
 func TestHuntsCollectLess(t *testing.T) {
 	t.Setenv("GOGC", "")
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	percent := func() int {
 		now := debug.SetGCPercent(100)
 		debug.SetGCPercent(now)

@@ -17,6 +17,7 @@ func percent() int {
 
 func TestTheLastUserRestores(t *testing.T) {
 	t.Setenv("GOGC", "")
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	before := percent()
 	first, second := garbage.CollectLess(), garbage.CollectLess()
 	require.Equal(t, 400, percent())

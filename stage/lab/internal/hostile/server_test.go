@@ -157,7 +157,7 @@ func start(t testing.TB, memory string) *server {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	s := &server{process: exec.Command(self)}
-	s.process.Env = append(os.Environ(), isServer+"=1", "GOMEMLIMIT="+memory)
+	s.process.Env = append(os.Environ(), isServer+"=1", "GOMEMLIMIT="+memory, "GOGC=100")
 	s.process.Stderr = os.Stderr
 	in, err := s.process.StdinPipe()
 	require.NoError(t, err)
