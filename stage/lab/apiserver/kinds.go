@@ -168,6 +168,9 @@ func builtinGroup(v recordedVersion, stored, rest map[schema.GroupVersionKind]me
 		d.Subresources = slices.DeleteFunc(slices.Clone(d.Subresources), func(s discoveryv2.APISubresourceDiscovery) bool {
 			return !servedSubresources[s.Subresource]
 		})
+		if kind == nodes {
+			d.Subresources = slices.Insert(d.Subresources, 0, nodeProxy)
+		}
 		r := &resource{APIResourceDiscovery: d, kind: kind, storage: storageOf(kind), version: g.GroupVersion, virtual: !isStored}
 		if r.has("scale", "get") {
 			r.scale = builtinScale

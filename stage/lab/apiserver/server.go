@@ -21,6 +21,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/rules"
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/tokens"
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/webhooks"
+	"github.com/stagecraft-go/stagecraft/stage/lab/containers"
 	"github.com/stagecraft-go/stagecraft/stage/lab/defaults"
 	"github.com/stagecraft-go/stagecraft/stage/lab/definitions"
 	"github.com/stagecraft-go/stagecraft/stage/lab/definitions/validity"
@@ -97,6 +98,7 @@ type Server struct {
 
 	connections connections
 	credentials credentials
+	meter       *containers.Meter
 	signer      *tokens.Signer
 	roles       *rbac.Index // nil: everything is allowed
 }
@@ -115,7 +117,8 @@ func New(c *memory.Cluster, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("apiserver: %w", err)
 	}
-	s := &Server{cluster: c, schemas: definitions.New(definitions.Options{Convert: converter.Convert}), log: o.Log, bare: o.Bare, ca: o.ca, large: make(chan struct{}, mostLarge), maxTime: o.maxTime, credentials: o.credentials}
+	s := &Server{cluster: c, schemas: definitions.New(definitions.Options{Convert: converter.Convert}), log: o.Log, bare: o.Bare, ca: o.ca, large: make(chan struct{}, mostLarge), maxTime: o.maxTime, credentials: o.credentials,
+		meter: containers.NewMeter(c)}
 	c.TrackFields()
 	c.Extend(defaults.Hooks())
 	if o.ServiceAccounts {

@@ -31,6 +31,9 @@ var servedSubresources = map[string]bool{"status": true, "scale": true, "binding
 // serveSubresource answers a request for a subresource.
 func (c *call) serveSubresource() error {
 	verb := c.verb(c.r)
+	if c.isProxy() {
+		return c.proxy()
+	}
 	if !c.of.has(c.subresource, verb) {
 		return c.refusal()
 	}

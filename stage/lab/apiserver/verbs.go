@@ -98,7 +98,7 @@ func (s *Server) newCall(t target, of *resource, w http.ResponseWriter, r *http.
 		warn(w, of.deprecation)
 	}
 	f, err := negotiate(r, of.hasProtobuf())
-	if err != nil {
+	if err != nil && !t.isProxy() { // a kubelet has formats of its own
 		return nil, err
 	}
 	c := &call{target: t, ctx: t.context(w, r), of: of, bare: s.bare, ca: s.ca, cluster: s.cluster.Shared(), schemas: s.schemas, events: &s.events, server: s, form: f, w: w, r: r, query: r.URL.Query()}

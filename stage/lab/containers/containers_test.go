@@ -29,14 +29,11 @@ func cluster(t *testing.T, o containers.Options, pod string) *memory.Cluster {
 	c.Extend(containers.Hooks(o))
 	obj := &unstructured.Unstructured{}
 	require.NoError(t, yaml.Unmarshal([]byte("{apiVersion: v1, kind: Pod, "+pod+"}"), &obj.Object))
-	status := obj.Object["status"]
 	obj.SetNamespace("default")
 	obj.SetName("p")
-	obj, err := c.Create(t.Context(), obj, metav1.CreateOptions{})
+	text, err := obj.MarshalJSON()
 	require.NoError(t, err)
-	obj.Object["status"] = status
-	_, err = c.Update(t.Context(), obj, metav1.UpdateOptions{}, "status")
-	require.NoError(t, err)
+	create(t, c, string(text))
 	return c
 }
 
@@ -234,4 +231,74 @@ func TestExecNeedsARunningContainer(t *testing.T) {
 	}
 	_, err := containers.Of(cluster(t, exec, running)).Exec(t.Context(), p, "")
 	require.NoError(t, err)
+}
+
+// TestMetersCount: CPU time grows with what is used between reads, from the start of each run on, and
+// stays with the Node when its Pods go.
+func TestMetersCount(t *testing.T) {
+	now, used := start.Add(time.Hour), containers.Usage{CPU: resource.MustParse("500m")}
+	c := memory.New(memory.Options{Now: func() time.Time { return now }})
+	c.Extend(containers.Hooks(containers.Options{Usage: func(containers.Container, time.Time) (containers.Usage, error) { return used, nil }}))
+	create(t, c, `{apiVersion: v1, kind: Node, metadata: {name: node-1}}`)
+	create(t, c, `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default}, `+twice+`}`)
+	create(t, c, `{apiVersion: v1, kind: Pod, metadata: {name: waits, namespace: default}, spec: {nodeName: node-1, containers: [{name: a}]}}`)
+	meter := containers.NewMeter(c)
+	read := func() *containers.NodeUsage {
+		u, err := meter.Node(t.Context(), "node-1")
+		require.NoError(t, err)
+		return u
+	}
+	u := read()
+	require.Equal(t, 900.0, u.Pods[0].Containers[0].CPUSeconds, "half a core since 15:34")
+	require.Equal(t, []any{900.0, 2, 2}, []any{u.CPUSeconds, u.Started, len(u.Pods)})
+	require.Empty(t, u.Pods[1].Containers)
+	require.Equal(t, u, read(), "a read changes nothing")
+
+	now, used.CPU = now.Add(time.Minute), resource.MustParse("2")
+	require.Equal(t, 1020.0, read().CPUSeconds)
+	used.Time = now.Add(-30 * time.Second)
+	now = now.Add(time.Minute)
+	u = read()
+	require.Equal(t, 1020.0, u.CPUSeconds, "an old measurement adds nothing")
+	require.Equal(t, used.Time, u.Pods[0].Containers[0].Time)
+	used = containers.Usage{CPUSeconds: 5000}
+	require.Equal(t, 5000.0, read().CPUSeconds, "the function says it")
+	used.CPUSeconds = 10
+	require.Equal(t, 5000.0, read().CPUSeconds, "no time goes back")
+
+	require.NoError(t, c.Delete(t.Context(), pods, p, metav1.DeleteOptions{GracePeriodSeconds: new(int64)}))
+	u = read()
+	require.Equal(t, []any{5000.0, 2, 1}, []any{u.CPUSeconds, u.Started, len(u.Pods)})
+	_, err := meter.Node(t.Context(), "none")
+	require.Error(t, err)
+}
+
+// TestMetersForgetNodes that are gone, before they remember too many.
+func TestMetersForgetNodes(t *testing.T) {
+	c := memory.New(memory.Options{})
+	meter := containers.NewMeter(c)
+	for i := range 1000 {
+		name := fmt.Sprint("node-", i)
+		node := create(t, c, "{apiVersion: v1, kind: Node, metadata: {name: "+name+"}}")
+		_, err := meter.Node(t.Context(), name)
+		require.NoError(t, err)
+		require.NoError(t, c.Delete(t.Context(), node.GroupVersionKind(), types.NamespacedName{Name: name}, metav1.DeleteOptions{}))
+	}
+	require.LessOrEqual(t, containers.Remembered(meter), 102)
+}
+
+// create creates an object with its status.
+func create(t *testing.T, c *memory.Cluster, text string) *unstructured.Unstructured {
+	t.Helper()
+	obj := &unstructured.Unstructured{}
+	require.NoError(t, yaml.Unmarshal([]byte(text), &obj.Object))
+	status := obj.Object["status"]
+	obj, err := c.Create(t.Context(), obj, metav1.CreateOptions{})
+	require.NoError(t, err)
+	if status != nil {
+		obj.Object["status"] = status
+		obj, err = c.Update(t.Context(), obj, metav1.UpdateOptions{}, "status")
+		require.NoError(t, err)
+	}
+	return obj
 }

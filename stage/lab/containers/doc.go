@@ -36,12 +36,14 @@
 //	Options.Exec, Options.PortForward              | what a command, or a port, does
 //	Options.Attach                                 | what an attached client reads and writes; without
 //	                                               | it, the lines of the log from now on
-//	Options.Usage                                  | the CPU and memory that a container uses
+//	Options.Usage                                  | the CPU and memory that a container uses; a [Meter]
+//	                                               | adds up CPU time
+//	Options.Kubelet                                | other paths of the kubelet of a Node
 //	annotations [UsagePrefix] + cpu, + memory,     | the same, also for HorizontalPodAutoscalers; see
 //	with the name of a container before it         | package autoscaling
 //
 // In a lab, a container whose command is known to its kubelet prints what the command prints, see
-// package kubelet. The kinds Logs, Exec, Attach, PortForward and ResourceUsage of kwok become
+// package kubelet. The kinds Logs, Exec, Attach, PortForward, ResourceUsage and Metric of kwok become
 // Options in package stage/lab/containers/kwok.
 //
 // Without any of these a request fails with [ErrNotSimulated]. It never succeeds with nothing.
@@ -55,7 +57,7 @@
 // # Determinism
 //
 // The Runtime draws no random numbers. The same functions give the same answers for the same Pod
-// and time.
+// and time. The CPU time of a [Meter] depends on when it was read before.
 //
 // # Concurrency
 //
@@ -73,6 +75,9 @@
 //	rotate a log at 10 MiB and show what was | show the last 10 MiB of a log              | TestLogsHaveALimit
 //	written since                            |                                            |
 //	split lines at 16 KiB                    | the same, but partial lines are whole ones | TestLogsHaveALimit
+//	measure CPU time without a gap           | add what is used at each read, since the   | TestMetersCount
+//	                                         | read before; a container that starts and   |
+//	                                         | ends between two reads does not count      |
 //	let an exec begin in a container that    | refuse it with the name of the container   | TestExecNeedsARunningContainer
 //	has ended, and fail in its runtime       |                                            |
 package containers

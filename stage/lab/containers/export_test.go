@@ -5,3 +5,6 @@ func WithMaxLines(o Options, n int) Options {
 	o.maxLines = n
 	return o
 }
+
+// Remembered returns how many Nodes a meter remembers.
+func Remembered(m *Meter) int { return len(m.nodes) }

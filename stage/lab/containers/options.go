@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"net/http"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -49,6 +50,10 @@ type Options struct {
 	// not say it. A server has the API metrics.k8s.io only if Usage is set: [Annotated] is for
 	// annotations alone.
 	Usage func(c Container, now time.Time) (Usage, error)
+	// Kubelet returns what answers the other paths of a Node's kubelet. A client reads them through
+	// the proxy of a server; /metrics/resource and /stats/summary are those of Usage. Nil, or a nil
+	// handler: the server refuses the request.
+	Kubelet func(NodeUsage) http.Handler
 
 	maxLines int // of a log until now; 0: maxLogLines
 }
@@ -107,6 +112,9 @@ type Usage struct {
 	CPU, Memory resource.Quantity
 	// Time is when it was measured. Default: the time of the request.
 	Time time.Time
+	// CPUSeconds is how many core-seconds the container has used since it started. Default: a [Meter]
+	// adds up CPU.
+	CPUSeconds float64
 }
 
 // Lines returns the lines that a container prints at its start, for a function of Options.Logs.

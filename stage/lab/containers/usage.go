@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -13,6 +14,14 @@ import (
 // MeasuresUsage reports whether the cluster has Options.Usage: whether a server has the API
 // metrics.k8s.io, as a cluster with metrics-server.
 func (r *Runtime) MeasuresUsage() bool { return r.options.Usage != nil }
+
+// Kubelet returns what answers other paths of the kubelet of a Node, by Options.Kubelet; nil without it.
+func (r *Runtime) Kubelet(u NodeUsage) http.Handler {
+	if r.options.Kubelet == nil {
+		return nil
+	}
+	return r.options.Kubelet(u)
+}
 
 // Annotated is a function for Options.Usage in a cluster whose annotations alone say what containers
 // use. A Pod without annotations has no metrics.

@@ -1,6 +1,7 @@
 package hunt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -72,6 +73,7 @@ func (p *Process) send(q request) (*unstructured.Unstructured, error) {
 	for _, f := range after {
 		r.strikes(f, f.For)
 		if f.Do == Lose {
+			r.hang(p.program, f.For)
 			return nil, apierrors.NewTimeoutError("the answer was lost", 1)
 		}
 		r.crash(p, f.Fault)
@@ -100,6 +102,11 @@ func (p *Process) before(site Site, q request) (after []*planned, err error) {
 			continue
 		case Skew:
 			r.skew(p.program, f)
+			continue
+		case Lag:
+			lasts := cmp.Or(f.For, 30*time.Second)
+			r.strikes(f, lasts)
+			r.meter.until = r.sim.Now().Add(lasts)
 			continue
 		}
 		r.strikes(f, f.For)
@@ -155,7 +162,7 @@ func (p *Process) hasOwner(obj *unstructured.Unstructured) bool {
 
 // changes reports whether a write that succeeded has changed something.
 func changes(q request, old, obj *unstructured.Unstructured) bool {
-	if q.verb == execVerb {
+	if (Site{Verb: q.verb}).isOfContainers() {
 		return false
 	}
 	if q.verb == "delete" || q.verb == "evict" {

@@ -39,6 +39,9 @@ func systematic(base *Outcome) []phase {
 		one("other deletions", before, Fault{Do: Delete, Policy: "foreground"}, Fault{Do: Delete, Policy: "orphan"}, Fault{Do: Recreate, Policy: "foreground"}),
 		one("slow watches", events, Fault{Do: Slow}),
 		one("Pods and Nodes", ofPods(eventsBefore), Fault{Do: FailPod}, Fault{Do: StopNode}, Fault{Do: RemoveNode}))
+	if of := ofContainers(writes); len(of) > 0 {
+		phases = append(phases, one("requests for containers", of, Fault{Do: Lose, For: 2 * time.Minute}, Fault{Do: Refuse, Times: 5}), one("old usage", ofUsage(of), Fault{Do: Lag}, Fault{Do: Lag, For: 10 * time.Minute}))
+	}
 	if base.clocked || len(base.elected) > 0 {
 		phases = append(phases, one("clocks", events, Fault{Do: Skew}, Fault{Do: Skew, By: -time.Minute}))
 	}
@@ -51,6 +54,16 @@ func systematic(base *Outcome) []phase {
 // ofPods returns the events of Pods.
 func ofPods(events []Site) []Site {
 	return slices.DeleteFunc(slices.Clone(events), func(s Site) bool { return s.Kind != pods.Kind || s.Verb == "DELETED" })
+}
+
+// ofContainers returns the requests for containers.
+func ofContainers(sites []Site) []Site {
+	return slices.DeleteFunc(slices.Clone(sites), func(s Site) bool { return !s.isOfContainers() })
+}
+
+// ofUsage returns the reads of usage.
+func ofUsage(sites []Site) []Site {
+	return slices.DeleteFunc(slices.Clone(sites), func(s Site) bool { return s.Verb != usageVerb })
 }
 
 // ledOf returns the sites of processes of which one leads.
@@ -154,6 +167,13 @@ func (d *draws) at(s Site) Fault {
 		if len(ofPods([]Site{s})) > 0 {
 			f.Do = []string{Slow, FailPod, StopNode, RemoveNode}[d.random.IntN(4)]
 		}
+	}
+	if s.isOfContainers() && d.random.IntN(4) == 0 {
+		f.Do, f.For = Lose, []time.Duration{time.Second, time.Minute, 10 * time.Minute}[d.random.IntN(3)]
+		if s.Verb == usageVerb {
+			f.Do = Lag
+		}
+		return f
 	}
 	switch f.Do {
 	case Lag, Relist, Slow, CrashBefore, CrashAfter, Pause, Overlap, Skew:

@@ -44,7 +44,7 @@ func (p *program) begins() (at time.Time, ok bool) {
 	switch {
 	case e == nil || e.holder == nil:
 		return p.up, true
-	case e.holder.life != nil && !e.holder.paused:
+	case e.holder.life != nil && (!e.holder.paused || e.holder.hangs):
 		return at, false // it renews the lease
 	case e.until.After(p.up):
 		return e.until, true
@@ -111,6 +111,16 @@ func (r *Run) pass(p *program, lasts time.Duration) {
 	}
 	r.advanceTo(end)
 	p.paused = false
+}
+
+// hang has a process wait for an answer while the rest goes on.
+func (r *Run) hang(p *program, lasts time.Duration) {
+	if lasts == 0 {
+		return
+	}
+	p.hangs = true
+	r.pass(p, lasts)
+	p.hangs = false
 }
 
 // lostLease has a process exit that has learned that it does not lead. It reports whether it did.

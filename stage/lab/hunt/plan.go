@@ -25,7 +25,7 @@ type Plan struct {
 }
 
 // What a fault does. A write has the first ones, what a process sees has lag, relist and kill; users
-// act at both.
+// act at both. A read of usage has lag, also.
 const (
 	CrashBefore = "crash-before" // the process dies and the write is not done
 	CrashAfter  = "crash-after"  // the write is done and the process dies before the answer
@@ -52,7 +52,8 @@ const (
 type Fault struct {
 	Do string
 	At Site
-	// For is how long a crashed process is down (default 1s), a view lags (default 30s), a process
+	// For is how long a crashed process is down (default 1s), a view or the usage lags (default 30s), the lost answer of a
+	// request for containers is waited for (default: not at all), a process
 	// pauses (default 30s), a watch is slow (default 30s), a Node fails (default 10m), a leader goes on that has lost the lease (default 10s), or a clock differs
 	// (default 2m).
 	For time.Duration
@@ -207,6 +208,9 @@ func parseFault(text string) (f Fault, field string, err error) {
 	if err := f.checkSite(); err != nil {
 		return f, "site", err
 	}
+	if f.Do == Lose && !f.At.isOfContainers() {
+		known = nil
+	}
 	for _, parameter := range all[7:] {
 		name, value, _ := strings.Cut(parameter, "=")
 		if !slices.Contains(known, name) {
@@ -221,7 +225,7 @@ func parseFault(text string) (f Fault, field string, err error) {
 
 // parameters are those that a fault may have.
 var parameters = map[string][]string{
-	CrashBefore: {"for", "behind"}, CrashAfter: {"for", "behind"}, Lose: {}, Refuse: {"code", "times"}, Touch: {},
+	CrashBefore: {"for", "behind"}, CrashAfter: {"for", "behind"}, Lose: {"for"}, Refuse: {"code", "times"}, Touch: {},
 	Pause: {"for"}, Overlap: {"for"}, Skew: {"for", "by"},
 	Lag: {"for"}, Relist: {"for"}, Kill: {}, Step: {"number"}, Recreate: {"number", "policy"}, Delete: {"number", "policy"},
 	Slow: {"for", "by"}, StopNode: {"for"}, RemoveNode: {"for"}, FailPod: {},
@@ -235,7 +239,7 @@ var policies = map[string]metav1.DeletionPropagation{
 
 // checkSite reports a fault at a place where it cannot be.
 func (f Fault) checkSite() error {
-	verbs := []string{"create", "update", "patch", "apply", "delete", "evict", execVerb}
+	verbs := []string{"create", "update", "patch", "apply", "delete", "evict", execVerb, logsVerb, usageVerb}
 	if !f.At.IsWrite() {
 		verbs = []string{"ADDED", "MODIFIED", "DELETED"}
 	}
@@ -245,6 +249,8 @@ func (f Fault) checkSite() error {
 	seen := slices.Contains([]string{Lag, Relist, Slow, Kill, StopNode, RemoveNode, FailPod}, f.Do)
 	either := slices.Contains([]string{Step, Recreate, Delete, Skew}, f.Do)
 	switch {
+	case f.Do == Lag && f.At.Verb == usageVerb:
+		return nil
 	case seen && f.At.IsWrite():
 		return fmt.Errorf("%s strikes at what a process sees, not at a write", f.Do)
 	case !seen && !either && !f.At.IsWrite():

@@ -53,6 +53,7 @@ type Run struct {
 	disturbed time.Time          // when the last fault ended
 	initial   map[types.UID]bool // what was there before the scenario, of the kinds of a new lab
 	given     map[string]bool    // objects that were there before the scenario, by name
+	meter     meter
 }
 
 // A program is a process by its name, whichever life it is in.
@@ -66,6 +67,7 @@ type program struct {
 	back     int       // how many events earlier its views begin then
 	election *election // nil: it needs no lease
 	paused   bool
+	hangs    bool          // it waits for an answer, and renews its lease
 	skew     time.Duration // of its machine's clock, until skewed
 	skewed   time.Time
 }

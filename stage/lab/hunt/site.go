@@ -18,7 +18,7 @@ type Site struct {
 	Controller string
 	// Key is the object that is reconciled, or the one that the event is about.
 	Key types.NamespacedName
-	// Verb is create, update, patch, apply, delete, evict or exec; ADDED, MODIFIED or DELETED.
+	// Verb is create, update, patch, apply, delete, evict, exec, logs or usage; ADDED, MODIFIED or DELETED.
 	Verb string
 	// Kind is that of the object written, with the subresource as in "Deployment/status".
 	Kind string

@@ -166,3 +166,24 @@ func (d *decoder) scalar(n *yaml.Node, to reflect.Value, path string) {
 		d.fault(n, path, "want %s, got %q", want, n.Value)
 	}
 }
+
+// find returns the node at a path of keys and indexes, or the last one that is there.
+func find(n *yaml.Node, path ...any) *yaml.Node {
+	for _, step := range path {
+		next := n
+		switch step := step.(type) {
+		case int:
+			if step < len(n.Content) {
+				next = n.Content[step]
+			}
+		case string:
+			for i := 0; i+1 < len(n.Content); i += 2 {
+				if n.Content[i].Value == step {
+					next = n.Content[i+1]
+				}
+			}
+		}
+		n = next
+	}
+	return n
+}

@@ -1,5 +1,5 @@
 // Package kwok reads what kwok's files say of containers: the kinds Logs, Exec, Attach, PortForward
-// and ResourceUsage of kwok.x-k8s.io/v1alpha1, and their cluster-wide forms.
+// and ResourceUsage of kwok.x-k8s.io/v1alpha1, their cluster-wide forms, and the kind Metric.
 //
 // # Usage
 //
@@ -18,10 +18,29 @@
 //	Attach         | the client gets the lines that are added to logsFile from then on
 //	PortForward    | the client is connected with target, or with the input and output of command
 //	ResourceUsage  | value or expression, in CEL, of cpu and memory
+//	Metric         | metrics at a path of the kubelet of each Node, in the format of Prometheus
 //
 // A kind with the name and namespace of a Pod comes before cluster-wide kinds, whose selector has
 // matchNames and matchNamespaces; the first that matches counts. An item without containers, or
 // ports, is for each one that no other item names. Files may have Stages, which package stage reads.
+//
+// # Expressions
+//
+// Expressions are in CEL. They have the variables pod and container, metrics of the dimension node
+// only node. Fields have their names in JSON; a field that is not set has its zero value.
+//
+//	Now(), x.UnixSecond()                   | the time of the cluster; the seconds since 1970
+//	node.SinceSecond(), pod.SinceSecond()   | the age in seconds
+//	Quantity("250m"), r.limits["cpu"]       | amounts, with +, -, *, / and comparisons
+//	Rand()                                  | a number from 0 up to 1, the same for the same object and time
+//	node.Usage("cpu"), pod.Usage("memory"), | metrics only: cores or bytes of a Node, a Pod or a container
+//	pod.Usage("cpu", container.name)        |
+//	…CumulativeUsage("cpu"…)                | metrics only: core-seconds, as a containers.Meter adds them up
+//	StartedContainersTotal(node)            | metrics only: how many containers the Node has started
+//
+// A client reads a Metric through the proxy of a server:
+//
+//	kubectl get --raw /api/v1/nodes/node-1/proxy/metrics/nodes/node-1/metrics/resource
 //
 // # Security
 //
@@ -39,7 +58,11 @@
 //	--------------------------------------------+--------------------------------------------+------------------
 //	ignore unknown fields of files              | report them with their positions           | TestFaults
 //	run commands and read files                 | refuse to, unless Host allows it           | TestHost
-//	serve Metric at a path of its kubelet       | refuse the kind                            | TestFaults
+//	serve a Metric with 0 for what fails, and   | leave the sample out and count it, in      | TestMetricsAreServed
+//	log the failure                             | stagecraft_metric_faults                   |
+//	count CPU time from the first read on       | count from the start of the container      | TestMetersCount
+//	have usages of containers that do not run   | these use nothing                          | TestMetricExpressions
+//	draw Rand() at random                       | draw it from the object and the time       | TestRandIsDeterministic
 //	run commands as runAsUser                   | refuse securityContext                     | TestFaults
 //	use a file for everything with "follow"     | follow as the client asks for              | TestFiles
 package kwok

@@ -3,159 +3,229 @@ package kwok
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"math"
+	"hash/fnv"
 	"reflect"
-	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
-	"go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/api/resource"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/containers"
 )
 
 // A program is a compiled expression.
-type program struct{ cel.Program }
+type program struct {
+	cel.Program
+	text string
+}
 
 // maxCost is the cost of an expression, in the units of CEL: about as many steps.
 const maxCost = 100_000
 
-// newEnv returns what expressions can use: the objects pod and container, Quantity of a text, the
-// time now, and the seconds since a time.
-func newEnv() (*cel.Env, error) {
-	return cel.NewEnv(
-		cel.Variable("pod", cel.DynType), cel.Variable("container", cel.DynType), cel.Variable("now", cel.TimestampType),
-		cel.Function("Quantity", cel.Overload("quantity_string", []*cel.Type{cel.StringType}, cel.DoubleType, cel.UnaryBinding(quantity))),
-		cel.Function("UnixSecond", cel.MemberOverload("timestamp_unix_second", []*cel.Type{cel.TimestampType}, cel.DoubleType, cel.UnaryBinding(func(v ref.Val) ref.Val {
-			at, _ := v.(types.Timestamp)
-			return types.Double(float64(at.UnixNano()) / 1e9)
-		}))),
-	)
+// An evaluation is what an expression is evaluated for. What it does not have is nil.
+type evaluation struct {
+	now       time.Time
+	node      *containers.NodeUsage
+	pod       *containers.PodUsage
+	container string
+
+	given map[string]any // the variables
+	text  string         // of the expression
+	draws uint64         // random numbers so far
 }
 
-func quantity(v ref.Val) ref.Val {
-	text, _ := v.Value().(string)
-	q, err := resource.ParseQuantity(text)
-	if err != nil {
-		return types.NewErr("Quantity(%q): %v", text, err)
+// roots are the types of the variables.
+var roots = map[string]reflect.Type{
+	"node": reflect.TypeFor[corev1.Node](), "pod": reflect.TypeFor[corev1.Pod](), "container": reflect.TypeFor[corev1.Container](),
+}
+
+const (
+	thisName = "@this" // the evaluation, which a client cannot name
+	drawName = "@draw"
+)
+
+// environments returns what expressions of usages and of metrics can use.
+var environments = sync.OnceValues(func() (e struct{ usage, metric *cel.Env }, err error) {
+	if e.usage, err = cel.NewEnv(commonLibrary()...); err == nil {
+		e.metric, err = e.usage.Extend(metricLibrary()...)
 	}
-	return types.Double(q.AsApproximateFloat64())
-}
+	return e, err
+})
 
-// compile compiles the expressions of an object.
-func (s *usageSpec) compile(d *decoder, n *yaml.Node) {
-	for i, u := range s.Usages {
-		for _, name := range slices.Sorted(maps.Keys(u.Usage)) {
-			v := u.Usage[name]
-			path := fmt.Sprintf("spec.usages[%d].usage.%s", i, name)
-			at := find(n, "spec", "usages", i, "usage", name)
-			switch {
-			case name != "cpu" && name != "memory":
-				d.fault(at, path, "only cpu and memory are measured")
-			case v.Value != nil && v.Value.Sign() < 0:
-				d.fault(at, path+".value", "want a quantity of at least 0")
-			case v.Value == nil && v.Expression == nil:
-				d.fault(at, path, "want value or expression")
-			case v.Value == nil:
-				p, err := compile(*v.Expression)
-				if err != nil {
-					d.fault(find(at, "expression"), path+".expression", "%v", err)
-				}
-				v.program = p
-				u.Usage[name] = v
-			}
+// commonLibrary has the variables pod, container and now, and the functions of kwok.
+func commonLibrary() []cel.EnvOption {
+	ident := func(name string) cel.MacroFactory {
+		return func(e cel.MacroExprFactory, _ ast.Expr, _ []ast.Expr) (ast.Expr, *cel.Error) {
+			return e.NewIdent(name), nil
 		}
 	}
-}
-
-// find returns the node at a path of keys and indexes, or the last one that is there.
-func find(n *yaml.Node, path ...any) *yaml.Node {
-	for _, step := range path {
-		next := n
-		switch step := step.(type) {
-		case int:
-			if step < len(n.Content) {
-				next = n.Content[step]
-			}
-		case string:
-			for i := 0; i+1 < len(n.Content); i += 2 {
-				if n.Content[i].Value == step {
-					next = n.Content[i+1]
-				}
-			}
-		}
-		n = next
+	rand := func(e cel.MacroExprFactory, _ ast.Expr, _ []ast.Expr) (ast.Expr, *cel.Error) {
+		return e.NewCall(drawName, e.NewIdent(thisName)), nil
 	}
-	return n
+	return []cel.EnvOption{
+		cel.Variable("pod", cel.DynType), cel.Variable("container", cel.DynType), cel.Variable("now", cel.TimestampType), cel.Variable(thisName, cel.DynType),
+		cel.Macros(cel.GlobalMacro("Now", 0, ident("now")), cel.GlobalMacro("now", 0, ident("now")), cel.GlobalMacro("Rand", 0, rand)),
+		cel.Function(drawName, cel.Overload("draw", []*cel.Type{cel.DynType}, cel.DoubleType, cel.UnaryBinding(draw))),
+		both("Quantity", cel.DynType, parseQuantity),
+		both("UnixSecond", cel.DoubleType, unixSecond),
+		both("SinceSecond", cel.DoubleType, sinceSecond),
+	}
 }
 
-func compile(expression string) (*program, error) {
-	env, err := newEnv()
+// both declares a function of one argument that is also a method.
+func both(name string, result *cel.Type, do func(ref.Val) ref.Val) cel.EnvOption {
+	return cel.Function(name, cel.Overload(name+"_function", []*cel.Type{cel.DynType}, result, cel.UnaryBinding(do)),
+		cel.MemberOverload(name+"_method", []*cel.Type{cel.DynType}, result, cel.UnaryBinding(do)))
+}
+
+// unixSecond returns the seconds since 1970.
+func unixSecond(v ref.Val) ref.Val {
+	at, is := v.(types.Timestamp)
+	if !is {
+		return types.MaybeNoSuchOverloadErr(v)
+	}
+	return types.Double(float64(at.UnixNano()) / 1e9)
+}
+
+// sinceSecond returns the age of a Node or a Pod in seconds.
+func sinceSecond(v ref.Val) ref.Val {
+	o, is := v.(*part)
+	if !is || o.of == nil {
+		return types.MaybeNoSuchOverloadErr(v)
+	}
+	switch obj := o.fields.Interface().(type) {
+	case corev1.Node:
+		return types.Double(o.of.now.Sub(obj.CreationTimestamp.Time).Seconds())
+	case corev1.Pod:
+		return types.Double(o.of.now.Sub(obj.CreationTimestamp.Time).Seconds())
+	}
+	return types.MaybeNoSuchOverloadErr(v)
+}
+
+// draw returns a number from 0 up to 1. The same expression for the same object at the same time draws
+// the same numbers.
+func draw(v ref.Val) ref.Val {
+	e, is := v.Value().(*evaluation)
+	if !is {
+		return types.MaybeNoSuchOverloadErr(v)
+	}
+	e.draws++
+	hash := fnv.New64a()
+	if e.pod != nil {
+		fmt.Fprint(hash, e.pod.Pod.GetUID(), e.pod.Pod.GetNamespace(), "/", e.pod.Pod.GetName())
+	}
+	if e.node != nil {
+		fmt.Fprint(hash, e.node.Node.GetUID(), e.node.Node.GetName())
+	}
+	fmt.Fprintln(hash, e.container, e.now.UnixNano(), e.text, e.draws)
+	return types.Double(float64(mix(hash.Sum64())>>11) / (1 << 53))
+}
+
+// mix spreads the bits of a hash, as splitmix64 does.
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// compile compiles an expression of a usage or, with a Node, of a metric.
+func compile(expression string, metric bool) (*program, error) {
+	all, err := environments()
 	if err != nil {
 		return nil, err
 	}
-	ast, issues := env.Compile(expression)
+	env := all.usage
+	if metric {
+		env = all.metric
+	}
+	compiled, issues := env.Compile(expression)
 	if issues != nil && issues.Err() != nil {
 		return nil, issues.Err()
 	}
-	p, err := env.Program(ast, cel.CostLimit(maxCost))
+	if err := check(compiled.NativeRep().Expr()); err != nil {
+		return nil, err
+	}
+	p, err := env.Program(compiled, cel.CostLimit(maxCost))
 	if err != nil {
 		return nil, err
 	}
-	return &program{p}, nil
+	return &program{p, expression}, nil
 }
 
-// of returns what a container uses.
-func (v value) of(c containers.Container, now time.Time) (q resource.Quantity, err error) {
-	switch {
-	case v.Value != nil:
-		return *v.Value, nil
-	case v.program == nil:
-		return q, nil
+// eval evaluates an expression.
+func (p *program) eval(e *evaluation) (ref.Val, error) {
+	e.text, e.draws = p.text, 0
+	out, _, err := p.Eval(e.given)
+	return out, err
+}
+
+// with sets the variables of an evaluation.
+func (e *evaluation) with(given map[string]any) *evaluation {
+	for name, value := range given {
+		given[name] = &part{reflect.ValueOf(value), e}
 	}
-	spec := map[string]any{}
-	for _, list := range []string{"containers", "initContainers"} {
-		for _, item := range nested(c.Pod.Object, list) {
-			if m, is := item.(map[string]any); is && m["name"] == c.Name {
-				spec = m
-			}
-		}
-	}
-	pod := c.Pod
-	if pod.GetAnnotations() == nil { // an expression asks what is in them, as of a Go type
-		pod = pod.DeepCopy()
-		pod.SetAnnotations(map[string]string{"": ""})
-	}
-	out, _, err := v.program.Eval(map[string]any{"pod": pod.Object, "container": spec, "now": now})
+	given["now"], given[thisName] = e.now, this{e}
+	e.given = given
+	return e
+}
+
+// float evaluates an expression to a number.
+func (p *program) float(e *evaluation) (float64, error) {
+	out, err := p.eval(e)
 	if err != nil {
-		return q, fmt.Errorf("the expression of its usage: %w", err)
+		return 0, err
 	}
-	native, err := out.ConvertToNative(reflect.TypeFor[float64]())
-	amount, _ := native.(float64)
-	if i, is := out.(types.Int); is {
-		amount, err = float64(i), nil
+	switch v := out.(type) {
+	case types.Duration:
+		return float64(v.Duration), nil
+	case types.Int:
+		return float64(v), nil
+	case types.Uint:
+		return float64(v), nil
+	case types.Double:
+		return float64(v), nil
+	case quantity:
+		return float64(v), nil
+	case types.Bool:
+		if v {
+			return 1, nil
+		}
+		return 0, nil
 	}
-	return quantityOf(amount, err)
+	return 0, fmt.Errorf("want a number, got a value of type %s", out.Type().TypeName())
 }
 
-func nested(obj map[string]any, list string) []any {
-	spec, _ := obj["spec"].(map[string]any)
-	all, _ := spec[list].([]any)
-	return all
+// string evaluates an expression to a text.
+func (p *program) string(e *evaluation) (string, error) {
+	out, err := p.eval(e)
+	if err != nil {
+		return "", err
+	}
+	text, is := out.(types.String)
+	if !is {
+		return "", fmt.Errorf("want a string, got a value of type %s", out.Type().TypeName())
+	}
+	return string(text), nil
 }
 
-func quantityOf(amount float64, err error) (q resource.Quantity, _ error) {
-	switch {
-	case err != nil:
-		return q, fmt.Errorf("the expression of its usage: %w", err)
-	case math.IsNaN(amount) || amount < 0 || amount > 1e18:
-		return q, errors.New("the expression of its usage: want a number from 0 to 1e18")
-	case amount < 1e6:
-		return *resource.NewScaledQuantity(int64(math.Round(amount*1e6)), resource.Micro), nil
-	}
-	return *resource.NewQuantity(int64(amount), resource.BinarySI), nil
-}
+// this is an evaluation as a value. Only [draw] reads it.
+type this struct{ *evaluation }
+
+// ConvertToNative implements [ref.Val].
+func (this) ConvertToNative(reflect.Type) (any, error) { return nil, errors.ErrUnsupported }
+
+// ConvertToType implements [ref.Val].
+func (this) ConvertToType(ref.Type) ref.Val { return types.NewErr("not supported") }
+
+// Equal implements [ref.Val].
+func (this) Equal(ref.Val) ref.Val { return types.False }
+
+// Type implements [ref.Val].
+func (this) Type() ref.Type { return partType }
+
+// Value implements [ref.Val].
+func (t this) Value() any { return t.evaluation }

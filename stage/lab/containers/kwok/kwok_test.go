@@ -156,7 +156,7 @@ spec:
 ---
 {kind: Exec, apiVersion: kwok.x-k8s.io/v1alpha1, spec: {selector: {}, execs: [{local: {securityContext: {runAsUser: 1}}}]}}
 ---
-{kind: Metric, apiVersion: kwok.x-k8s.io/v1alpha1}
+{kind: Metric, apiVersion: kwok.x-k8s.io/v1alpha1, metadata: {name: m}, spec: {selector: {}, path: '/stats/{x}', metrics: []}}
 ---
 {kind: Pod, apiVersion: v1}
 ---
@@ -175,7 +175,7 @@ spec:
 		`f.yaml:8:13: spec.logs[0].follow: want a boolean, got "perhaps"`, "f.yaml:9:17: spec.logs[0].containers: want a list, got a value",
 		"f.yaml:11:88: spec.execs[0].local.securityContext: unknown field", "f.yaml:11:1: metadata.name: want the name of the object",
 		"f.yaml:11:1: spec.selector: only cluster-wide kinds have a selector: Exec is for the Pod of its name",
-		"f.yaml:13:1: kind: Metric is not supported", `f.yaml:15:1: apiVersion: want kwok.x-k8s.io/v1alpha1, got "v1"`,
+		"f.yaml:13:80: spec.selector: unknown field", `f.yaml:13:100: spec.path: want a path that begins with /metrics/, got "/stats/{x}"`, `f.yaml:15:1: apiVersion: want kwok.x-k8s.io/v1alpha1, got "v1"`,
 		"f.yaml:19:21: metadata.name: the field is there twice", "f.yaml:23:25: spec.usages[0].usage.cpu.expression: ", "undeclared reference to 'nothing'",
 		`f.yaml:24:23: spec.usages[0].usage.memory.value: "much" is not a quantity, such as 250m or 64Mi`, "spec.usages[0].usage.disk: only cpu and memory are measured",
 	} {
@@ -188,7 +188,7 @@ spec:
 }
 
 // TestFilesOfKwok: the files that come with kwok are read as they are, where the module is in the
-// cache. Metrics are refused.
+// cache.
 func TestFilesOfKwok(t *testing.T) {
 	cache, err := exec.Command("go", "env", "GOMODCACHE").Output()
 	require.NoError(t, err)
@@ -197,7 +197,7 @@ func TestFilesOfKwok(t *testing.T) {
 		"demo/logs.yaml": "", "demo/exec.yaml": "", "demo/attach.yaml": "", "demo/port-forward.yaml": "",
 		"test/e2e/logs.yaml": "", "test/e2e/exec.yaml": "", "test/e2e/attach.yaml": "", "test/e2e/port_forward.yaml": "",
 		"kustomize/metrics/usage/usage-from-annotation.yaml": "",
-		"kustomize/metrics/resource/metrics-resource.yaml":   "Metric is not supported",
+		"kustomize/metrics/resource/metrics-resource.yaml":   "",
 	} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if errors.Is(err, os.ErrNotExist) {

@@ -60,6 +60,9 @@ func (r *Rules) Options(h Host) containers.Options {
 	if len(r.usages) > 0 {
 		o.Usage = d.usage
 	}
+	if len(r.metrics) > 0 {
+		o.Kubelet = d.kubelet
+	}
 	return o
 }
 

@@ -19,6 +19,13 @@ type Rules struct {
 	attaches rules[attach]
 	forwards rules[forward]
 	usages   rules[usage]
+	metrics  []*metrics
+}
+
+// metrics are those of a Metric.
+type metrics struct {
+	name string
+	spec metricSpec
 }
 
 // A rule is for the Pods that it names, or that its selector matches.
@@ -99,6 +106,7 @@ func Merge(files ...*Rules) *Rules {
 	for _, f := range files {
 		r.logs, r.execs, r.attaches = append(r.logs, f.logs...), append(r.execs, f.execs...), append(r.attaches, f.attaches...)
 		r.forwards, r.usages = append(r.forwards, f.forwards...), append(r.usages, f.usages...)
+		r.metrics = append(r.metrics, f.metrics...)
 	}
 	return r
 }
@@ -140,9 +148,11 @@ func (r *Rules) add(d *decoder, n *yaml.Node) {
 		spec.compile(d, n)
 		r.usages = append(r.usages, newRule(at, spec.Selector, spec.Usages))
 	case kind == "Metric":
-		d.fault(n, "kind", "Metric is not supported: no path of a kubelet is served; the API metrics.k8s.io has what ResourceUsage says")
+		spec, at := decodeObject[metricSpec](d, n, true)
+		spec.compile(d, n)
+		r.metrics = append(r.metrics, &metrics{at.name, spec})
 	default:
-		d.fault(n, "kind", "%q is none of Logs, Exec, Attach, PortForward, ResourceUsage, these with Cluster before them, and Stage", kind)
+		d.fault(n, "kind", "%q is none of Logs, Exec, Attach, PortForward, ResourceUsage, these with Cluster before them, Metric and Stage", kind)
 	}
 }
 
@@ -165,8 +175,8 @@ func decodeObject[Spec any](d *decoder, n *yaml.Node, clusterWide bool) (Spec, p
 }
 
 func hasSelector(spec any) bool {
-	s, _ := reflect.ValueOf(spec).FieldByName("Selector").Interface().(*selector)
-	return s != nil
+	field := reflect.ValueOf(spec).FieldByName("Selector")
+	return field.IsValid() && !field.IsNil()
 }
 
 func newRule[Item any](at place, s *selector, items []Item) rule[Item] {

@@ -1,6 +1,9 @@
 package kwok
 
-import "k8s.io/apimachinery/pkg/api/resource"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
 
 // The types have the fields of kwok's API, and no others.
 
@@ -102,4 +105,37 @@ type value struct {
 	Expression *string            `json:"expression"`
 
 	program *program // of the expression
+}
+
+type metricSpec struct {
+	Path    string   `json:"path"`
+	Metrics []metric `json:"metrics"`
+}
+
+type metric struct {
+	Name      string   `json:"name"`
+	Help      string   `json:"help"`
+	Kind      string   `json:"kind"`
+	Dimension string   `json:"dimension"`
+	Labels    []label  `json:"labels"`
+	Value     string   `json:"value"`
+	Buckets   []bucket `json:"buckets"`
+
+	program *program // of the value
+	desc    *prometheus.Desc
+}
+
+type label struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+
+	program *program
+}
+
+type bucket struct {
+	Le     float64 `json:"le"`
+	Value  string  `json:"value"`
+	Hidden bool    `json:"hidden"`
+
+	program *program
 }

@@ -123,10 +123,17 @@ func missingAggregation(s *served) {
 
 func missingProxy(s *served) {
 	s.Apply(pod)
-	for _, path := range []string{"namespaces/default/pods/p/proxy", "namespaces/default/pods/p/proxy/healthz", "nodes/node-1/proxy/metrics/resource"} {
+	for path, want := range map[string]string{
+		"namespaces/default/pods/p/proxy":         "pods/proxy is not served by an in-memory cluster",
+		"namespaces/default/pods/p/proxy/healthz": "pods/proxy is not served by an in-memory cluster",
+		"namespaces/default/services/s/proxy":     "services/proxy is not served by an in-memory cluster",
+		"nodes/node-1/proxy/configz":              "nodes/proxy/configz is not served by an in-memory cluster: set Kubelet of containers.Options",
+		"nodes/node-1/proxy/metrics/resource":     "nodes/proxy/metrics/resource is not served by an in-memory cluster: set Usage of containers.Options",
+		"nodes/node-1:9100/proxy/metrics":         "is not a kubelet",
+	} {
 		code, text := s.ask(http.MethodGet, "/api/v1/"+path, nil)
 		require.Equal(s.t, http.StatusBadRequest, code, path)
-		require.Contains(s.t, text, "/proxy is not served by an in-memory cluster")
+		require.Contains(s.t, text, want)
 	}
 }
 

@@ -1,0 +1,83 @@
+package kwok
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/stagecraft-go/stagecraft/stage/lab/containers"
+)
+
+// compile compiles the expressions of an object.
+func (s *usageSpec) compile(d *decoder, n *yaml.Node) {
+	for i, u := range s.Usages {
+		for _, name := range slices.Sorted(maps.Keys(u.Usage)) {
+			v := u.Usage[name]
+			path := fmt.Sprintf("spec.usages[%d].usage.%s", i, name)
+			at := find(n, "spec", "usages", i, "usage", name)
+			switch {
+			case name != "cpu" && name != "memory":
+				d.fault(at, path, "only cpu and memory are measured")
+			case v.Value != nil && v.Value.Sign() < 0:
+				d.fault(at, path+".value", "want a quantity of at least 0")
+			case v.Value == nil && v.Expression == nil:
+				d.fault(at, path, "want value or expression")
+			case v.Value == nil:
+				p, err := compile(*v.Expression, false)
+				if err != nil {
+					d.fault(find(at, "expression"), path+".expression", "%v", err)
+				}
+				v.program = p
+				u.Usage[name] = v
+			}
+		}
+	}
+}
+
+// of returns what a container uses.
+func (v value) of(c containers.Container, now time.Time) (q resource.Quantity, err error) {
+	switch {
+	case v.Value != nil:
+		return *v.Value, nil
+	case v.program == nil:
+		return q, nil
+	}
+	var pod corev1.Pod
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(c.Pod.Object, &pod); err != nil {
+		return q, err
+	}
+	e := &evaluation{now: now, pod: &containers.PodUsage{Pod: c.Pod}, container: c.Name}
+	amount, err := v.program.float(e.with(map[string]any{"pod": pod, "container": containerOf(&pod, c.Name)}))
+	if err != nil {
+		return q, fmt.Errorf("the expression of its usage: %w", err)
+	}
+	return quantityOf(amount)
+}
+
+// containerOf returns a container of a Pod by its name.
+func containerOf(pod *corev1.Pod, name string) (c corev1.Container) {
+	for _, c := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
+		if c.Name == name {
+			return c
+		}
+	}
+	return c
+}
+
+func quantityOf(amount float64) (q resource.Quantity, _ error) {
+	switch {
+	case math.IsNaN(amount) || amount < 0 || amount > 1e18:
+		return q, errors.New("the expression of its usage: want a number from 0 to 1e18")
+	case amount < 1e6:
+		return *resource.NewScaledQuantity(int64(math.Round(amount*1e6)), resource.Micro), nil
+	}
+	return *resource.NewQuantity(int64(amount), resource.BinarySI), nil
+}
