@@ -50,7 +50,9 @@ func process(_ context.Context, c containers.Container, s containers.Streams) er
 // TestAttach: client-go attaches to a process, by both of its protocols: input with its end, both outputs,
 // a terminal, and errors.
 func TestAttach(t *testing.T) {
-	_, config := listen(t, containers.Options{Attach: process})
+	pod := podNamed("p")
+	pod.Spec.Containers[0].Stdin = true
+	_, config := listenWith(t, containers.Options{Attach: process}, pod)
 	for name, newExecutor := range executors {
 		attach := func(o remotecommand.StreamOptions) (string, string, error) {
 			executor, err := newExecutor(config, attachURL(config, o))
@@ -75,6 +77,11 @@ func TestAttach(t *testing.T) {
 			require.ErrorContains(t, err, "no input")
 		})
 	}
+	_, config = listen(t, containers.Options{Attach: process})
+	o := remotecommand.StreamOptions{Stdin: strings.NewReader("input"), Stdout: io.Discard, Stderr: io.Discard}
+	executor, err := executors["WebSocket"](config, attachURL(config, o))
+	require.NoError(t, err)
+	require.ErrorContains(t, executor.StreamWithContext(t.Context(), o), "no input", "a container without stdin")
 }
 
 // TestAttachIsTheLog: without Attach a client reads what the container prints from then on, until the

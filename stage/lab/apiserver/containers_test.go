@@ -69,8 +69,14 @@ func shell(ctx context.Context, _ containers.Container, c containers.Command) (i
 // listen serves a lab with a running Pod p, whose container is c.
 func listen(t *testing.T, o containers.Options) (*apiserver.Listener, *rest.Config) {
 	t.Helper()
+	return listenWith(t, o, podNamed("p"))
+}
+
+// listenWith serves a lab with a running Pod.
+func listenWith(t *testing.T, o containers.Options, pod *corev1.Pod) (*apiserver.Listener, *rest.Config) {
+	t.Helper()
 	lab := labtest.New(t, labtest.Options{Containers: o})
-	lab.Apply(podNamed("p"))
+	lab.Apply(pod)
 	lab.WaitCurrent()
 	listener, err := apiserver.Listen(lab.Cluster(), apiserver.ListenOptions{})
 	require.NoError(t, err)

@@ -60,7 +60,12 @@
 // What containers print and do are functions of the program: labtest.Options.Containers, or hooks of
 // package stage/lab/containers in a cluster without a lab. The server has them without an option:
 // kubectl logs, exec, cp, attach and port-forward work, by WebSocket and by SPDY, and kubectl top if
-// the program says what containers use. Without a function a request fails with the code 501. Clients of
+// the program says what containers use. The kubelet of each Node has /metrics/resource, and
+// /stats/summary?only_cpu_and_memory=true, through the proxy of Nodes; a program can serve other paths:
+//
+//	kubectl get --raw /api/v1/nodes/node-1/proxy/metrics/resource
+//
+// Without a function a request for a container fails with the code 501. Clients of
 // client-go dial for exec and port-forward themselves, so that they need [Listen]; in a bubble
 // use Exec of the lab.
 //

@@ -177,8 +177,15 @@ func TestKubeletsNeedTheRight(t *testing.T) {
 	lab.Apply(podNamed("p"))
 	lab.WaitCurrent()
 	for _, name := range []string{"metrics", "proxy"} {
-		lab.Apply(fmt.Sprintf(`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: %[1]s}, rules: [{apiGroups: [""], resources: [nodes/%[1]s], verbs: [get]}]}`, name),
-			fmt.Sprintf(`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: %[1]s}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %[1]s}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[1]s}]}`, name))
+		lab.Apply(fmt.Sprintf(`
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: %[1]s}, rules: [
+  {apiGroups: [""], resources: [nodes/%[1]s], verbs: [get]}]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: %[1]s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %[1]s}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[1]s}]`, name))
 	}
 	as := rest.CopyConfig(config)
 	as.Impersonate.UserName = "metrics"

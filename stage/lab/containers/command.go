@@ -10,6 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
 // Exec finds a running container and returns a function that runs a command there. The function
@@ -29,7 +31,8 @@ func (r *Runtime) Exec(ctx context.Context, pod types.NamespacedName, container 
 	}, nil
 }
 
-// Attach finds a running container and returns a function that connects a client with it.
+// Attach finds a running container and returns a function that connects a client with it. The input of
+// the client is ignored if the spec of the container has no stdin.
 func (r *Runtime) Attach(ctx context.Context, pod types.NamespacedName, container string) (func(context.Context, Streams) error, error) {
 	c, err := r.running(ctx, pod, container)
 	if err != nil {
@@ -53,7 +56,11 @@ func (r *Runtime) Attach(ctx context.Context, pod types.NamespacedName, containe
 			return err
 		}
 	}
+	hasInput := hasStdin(*c)
 	return func(ctx context.Context, s Streams) error {
+		if !hasInput {
+			s.Stdin = nil
+		}
 		return c.explain(attach(ctx, *c, s.whole()), "attach", "Attach")
 	}, nil
 }
@@ -111,6 +118,21 @@ func hasHost(pod *unstructured.Unstructured) error {
 		return badRequest("pod %s does not have a host assigned", pod.GetName())
 	}
 	return nil
+}
+
+// hasStdin reports whether the spec of a container has stdin.
+func hasStdin(c Container) bool {
+	for _, l := range lists {
+		specs, _ := object.Slice(c.Pod.Object, "spec", l.spec)
+		for _, s := range specs {
+			spec, _ := object.ToMap(s)
+			if name, _ := object.String(spec, "name"); name == c.Name {
+				stdin, _ := object.Bool(spec, "stdin")
+				return stdin
+			}
+		}
+	}
+	return false
 }
 
 // explain adds to a function's ErrNotSimulated what it is about.

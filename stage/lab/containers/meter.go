@@ -25,7 +25,7 @@ type Meter struct {
 
 	mu    sync.Mutex
 	nodes map[types.UID]*counts
-	most  int // how many Nodes it remembers before it forgets those that are gone
+	most  int // how many Nodes it remembers before it forgets the deleted ones
 }
 
 // NewMeter returns a meter for the Nodes of a cluster.
@@ -37,17 +37,17 @@ func NewMeter(c *memory.Cluster) *Meter {
 type NodeUsage struct {
 	Node *unstructured.Unstructured
 	Usage
-	// Started is how many containers the Node has started, of those that reads have seen.
+	// Started is how many containers the Node has started, as far as reads have seen them.
 	Started int
-	// Pods are those that are bound to the Node, by namespace and name.
+	// Pods are bound to the Node, sorted by namespace and name.
 	Pods []PodUsage
 }
 
-// PodUsage is what a Pod uses: the sum of its containers. Time is the earliest of theirs.
+// PodUsage is what a Pod uses: the sum of its containers. Time is the earliest time of a container.
 type PodUsage struct {
 	Pod *unstructured.Unstructured
 	Usage
-	// Containers are those that run. It is empty for a Pod whose usage is not simulated.
+	// Containers are the running ones. The list is empty for a Pod whose usage is not simulated.
 	Containers []ContainerUsage
 }
 
@@ -61,7 +61,7 @@ type ContainerUsage struct {
 type counts struct {
 	seconds float64 // of the Node, also of containers that are gone
 	runs    map[run]count
-	started int // containers, also those that are gone
+	started int // containers, also the ones that are gone
 	starts  map[run]int
 }
 
@@ -188,7 +188,7 @@ func (u *Usage) add(part Usage) {
 	}
 }
 
-// of returns what is remembered of a Node. Before it remembers too many, it forgets those that are gone.
+// of returns what is remembered of a Node. Before it remembers too many, it forgets the deleted ones.
 func (m *Meter) of(ctx context.Context, node *unstructured.Unstructured) *counts {
 	if known := m.nodes[node.GetUID()]; known != nil {
 		return known

@@ -41,7 +41,8 @@ type Options struct {
 	// leaves. An error means that the command could not run at all.
 	Exec func(context.Context, Container, Command) (code int, err error)
 	// Attach connects a client with the process of a container until the context ends, or until the
-	// process or the client has nothing more to say. Default: the lines of Logs, from now on.
+	// process or the client has nothing more to say. Streams.Stdin is nil if the container has no stdin
+	// in its spec. Default: the lines of Logs, from now on.
 	Attach func(context.Context, Container, Streams) error
 	// PortForward connects a client with a port of a Pod until the connection ends. The caller closes
 	// the connection after the call. An error is shown to the client, which may connect again.

@@ -37,7 +37,7 @@ func asMethod(e cel.MacroExprFactory, target ast.Expr, _ []ast.Expr) (ast.Expr, 
 	return e.NewCall(startedName, e.NewIdent(thisName), target), nil
 }
 
-// orError returns an error, or a value if there is none.
+// orError returns an error, or a value without one.
 func orError(v, err ref.Val) ref.Val {
 	if err != nil {
 		return err

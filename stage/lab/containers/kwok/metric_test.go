@@ -184,7 +184,8 @@ spec:
 	for expression, want := range map[string]string{
 		"node.metadata.name": "undeclared reference to 'node'", `pod.Usage("cpu")`: "undeclared reference to 'Usage'", "pod.spec.containers[0].nam": `undefined field "nam"`,
 	} {
-		_, err := kwok.Parse("u.yaml", []byte(`{kind: ClusterResourceUsage, apiVersion: kwok.x-k8s.io/v1alpha1, metadata: {name: x}, spec: {usages: [{usage: {cpu: {expression: '`+expression+`'}}}]}}`))
+		_, err := kwok.Parse("u.yaml", []byte(`{kind: ClusterResourceUsage, apiVersion: kwok.x-k8s.io/v1alpha1, metadata: {name: x}, spec: {usages: [
+  {usage: {cpu: {expression: '`+expression+`'}}}]}}`))
 		require.ErrorContains(t, err, want)
 	}
 }

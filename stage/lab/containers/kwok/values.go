@@ -15,7 +15,7 @@ import (
 )
 
 // valueOf returns a Go value as a value of an expression, by the rules of kwok: fields have the names
-// of their JSON, and those that are not set have the zero value.
+// of their JSON, and a field that is not set has the zero value.
 func valueOf(v reflect.Value) ref.Val {
 	switch native := v.Interface().(type) {
 	case metav1.Time:

@@ -67,6 +67,7 @@ var shownElsewhere = map[string]string{
 	"TestPoliciesDecide":                                "the server decodes policies into their Go types",
 	"TestWebhooksOfAManager":                            "the server decodes configurations into their Go types",
 	"TestRolesDecide":                                   "the server decodes roles into their Go types",
+	"TestAttach":                                        "package containers reads what a client asks for",
 	"TestUpdatesAreRefused":                             "package validation reads what is stored",
 }
 

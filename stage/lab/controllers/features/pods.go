@@ -45,9 +45,10 @@ func containers(at string) []Row {
 		modelled("probes, answered by an annotation", "TestCases", "livenessProbe", "readinessProbe", "startupProbe"),
 		modelled("requests fit into what a Node offers", "TestSameDecisions", "resources.requests", "resources.limits"),
 		modelled("host ports are free, ports have names", "TestSameDecisions", "ports"),
+		modelled("an attached client can write to the process", "TestAttach", "stdin"),
 		reported("dynamic resource allocation", "resources.claims"),
 		onNodes("how containers run", "workingDir", "envFrom", "volumeMounts", "volumeDevices", "lifecycle", "restartPolicyRules", "resizePolicy",
-			"terminationMessagePath", "terminationMessagePolicy", "imagePullPolicy", "securityContext", "stdin", "stdinOnce", "tty"),
+			"terminationMessagePath", "terminationMessagePolicy", "imagePullPolicy", "securityContext", "stdinOnce", "tty"),
 	)
 }
 
