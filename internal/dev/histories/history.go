@@ -9,6 +9,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -175,8 +176,12 @@ func name(i int) types.NamespacedName {
 // Users ignore errors: a Pod may be gone, or there already.
 
 func (h *history) create(i int) {
-	pod := "{apiVersion: v1, kind: Pod, metadata: {name: %s, finalizers: [a/b]}, spec: {nodeName: node, containers: [{name: c, image: i}]}}"
-	_ = h.cluster.Load(context.Background(), fmt.Appendf(nil, pod, name(i).Name))
+	pod := map[string]any{
+		"apiVersion": "v1", "kind": "Pod",
+		"metadata": map[string]any{"name": name(i).Name, "namespace": name(i).Namespace, "finalizers": []any{"a/b"}},
+		"spec":     map[string]any{"nodeName": "node", "containers": []any{map[string]any{"name": "c", "image": "i"}}},
+	}
+	_, _ = h.cluster.Create(context.Background(), &unstructured.Unstructured{Object: pod}, metav1.CreateOptions{})
 }
 
 func (h *history) patch(i int, text string) {

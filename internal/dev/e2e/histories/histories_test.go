@@ -33,10 +33,8 @@ func TestHistories(t *testing.T) {
 	}
 	for i := range *count {
 		o.Seed = *from + uint64(i)
-		o.Trace = func(e stage.TraceEvent) {
-			if testing.Verbose() {
-				t.Logf("%s %.300s", e.Time.Format("04:05.000"), e)
-			}
+		if testing.Verbose() {
+			o.Trace = func(e stage.TraceEvent) { t.Logf("%s %.300s", e.Time.Format("04:05.000"), e) }
 		}
 		require.Empty(t, histories.Play(t, o), "seed %d", o.Seed)
 	}
