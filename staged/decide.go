@@ -105,6 +105,7 @@ type decider struct {
 	clusters map[string]map[string]string // labels of existing clusters; nil: not known
 	holders  map[string][]string          // the placements that were observed to hold a cluster
 	applied  map[string][]string          // the placements that were observed as applied there; absent: not known
+	faults   map[string]string            // why nothing can be delivered to a cluster
 	ledger   map[string]v1alpha1.ClusterRecord
 	known    map[*fleet.Object]*objectState // results of earlier decisions
 	used     map[*fleet.Object]*objectState // results of this one
@@ -122,7 +123,7 @@ type decider struct {
 
 func (r *Rollout) decider(status v1alpha1.Status, seen fleet.World) *decider {
 	d := &decider{policy: r.policy, meta: seen.Meta, seen: &seen, now: seen.Now.Time, placed: map[string]*fleet.Placement{},
-		holders: map[string][]string{}, applied: map[string][]string{}, known: r.results, used: map[*fleet.Object]*objectState{}, budget: newBudget(r.policy.decisionCost)}
+		holders: map[string][]string{}, applied: map[string][]string{}, faults: map[string]string{}, known: r.results, used: map[*fleet.Object]*objectState{}, budget: newBudget(r.policy.decisionCost)}
 	d.Status = status
 	d.Status.Stages = slices.Clone(status.Stages)
 	for i := range d.Status.Stages {
@@ -143,6 +144,9 @@ func (r *Rollout) decider(status v1alpha1.Status, seen fleet.World) *decider {
 	for _, c := range seen.Clusters {
 		if c.Holders != nil {
 			d.applied[c.Name] = c.Holders
+		}
+		if c.Fault != "" {
+			d.faults[c.Name] = c.Fault
 		}
 	}
 	if seen.Can.Inventory {
@@ -178,6 +182,7 @@ func (d *decider) run() {
 	d.nameSkipped()
 	d.listPlacements()
 	d.noteUndelivered()
+	d.noteFault()
 	d.noteAdoptions()
 	d.noteConflicts()
 	d.writeLedger()

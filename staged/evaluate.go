@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/internal/eval"
@@ -111,7 +112,7 @@ func (d *decider) addDelivery(a *assessor, e *evaluator, w wave) {
 			e.excused[name] = true
 			a.setAside++
 		case !e.excused[name]:
-			a.undelivered[name] = "it has " + d.revisionName(fleet.RevisionID(rec.Applied))
+			a.undelivered[name] = cmp.Or(printable.Line(d.faults[name]), "it has "+d.revisionName(fleet.RevisionID(rec.Applied)))
 		}
 	}
 }

@@ -39,6 +39,11 @@ func (r *Rollout) Explain(status v1alpha1.Status, seen fleet.World) []Line {
 	d := r.decider(status, seen)
 	d.addLine = func(l Line) { lines = append(lines, l) }
 	d.run()
+	for _, s := range d.policy.stages {
+		if seen.Can.Content {
+			d.addLine(Line{Stage: s.Name, Satisfaction: Satisfied, Text: fmt.Sprintf("evidence: %s is asked for, the transport gives %s", d.policy.requires(s.Name), seen.Can.Best)})
+		}
+	}
 	return lines
 }
 

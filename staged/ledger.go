@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/stagecraft-go/stagecraft/internal/printable"
 	"github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -212,6 +213,14 @@ func (d *decider) noteUndelivered() {
 		d.event("Warning", "CannotDeliver", "%s", why)
 	}
 	d.done, d.Message = false, d.Message+"; "+why
+}
+
+// noteFault says why what the source asks for is no revision.
+func (d *decider) noteFault() {
+	if why := d.seen.Workload.Fault; why != "" {
+		d.explain(d.Status.ActiveStage, why)
+		d.Message += "; " + printable.Line(why)
+	}
 }
 
 // isFresh reports whether a cluster had nothing of the workload before the policy brought it: the

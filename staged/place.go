@@ -297,7 +297,7 @@ func (d *decider) placeByRevision(active int) {
 			}
 			continue
 		}
-		if !d.isPlaceable(rec.Desired) {
+		if !d.isPlaceable(rec.Desired) || d.contested([]string{name}) != "" {
 			continue // it keeps what it has
 		}
 		key := [2]string{rec.Stage, rec.Desired}

@@ -30,6 +30,9 @@ func (d *decider) noteRevision() {
 	}
 	d.nameRevision(id)
 	was := fleet.RevisionID(s.Wanted)
+	if d.ordinal(id) < d.ordinal(was) {
+		d.event("Normal", "SourceWentBack", "the source holds %s again, which is older than %s", d.revisionName(id), d.revisionName(was))
+	}
 	s.Wanted = string(id)
 	s.Epoch++
 	switch {
@@ -39,6 +42,16 @@ func (d *decider) noteRevision() {
 	case was != "":
 		d.renew(was, d.revisionName(id)+" is wanted")
 	}
+}
+
+// ordinal returns the number of a revision.
+func (d *decider) ordinal(id fleet.RevisionID) int64 {
+	for _, r := range d.Status.Revisions {
+		if r.ID == string(id) {
+			return r.Ordinal
+		}
+	}
+	return 0
 }
 
 // nameRevision gives a revision the next number and a name, unless it has one.

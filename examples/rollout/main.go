@@ -2,6 +2,7 @@
 // takes a Deployment from dev to prod, on one dev and two prod clusters.
 //
 //	go run ./examples/rollout           # KubeStellar
+//	go run ./examples/rollout -update   # the same, and after two minutes another version
 //	go run ./examples/rollout -ocm      # Open Cluster Management, with a bad version that goes back
 //	go run ./examples/rollout -argo     # the same over Argo CD
 //
@@ -25,8 +26,9 @@ import (
 func main() {
 	ocm := flag.Bool("ocm", false, "over Open Cluster Management")
 	argo := flag.Bool("argo", false, "over Argo CD")
+	update := flag.Bool("update", false, "with another version of the Deployment")
 	flag.Parse()
-	play := rehearseKubeStellar
+	play := func(ctx context.Context, w io.Writer) error { return rehearseKubeStellar(ctx, *update, w) }
 	if *ocm || *argo {
 		play = func(ctx context.Context, w io.Writer) error { return playPort(ctx, *argo, w) }
 	}
@@ -38,8 +40,10 @@ func main() {
 
 const deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: nginx, namespace: nginx, labels: {app: nginx}}, spec: {replicas: 1}}`
 
+const another = `changes: [{after: 2m, apply: {apiVersion: apps/v1, kind: Deployment, metadata: {name: nginx, namespace: nginx}, spec: {replicas: 2}}}]`
+
 // rehearseKubeStellar rehearses the policy. In each cluster the Deployment is available after ten seconds.
-func rehearseKubeStellar(ctx context.Context, w io.Writer) error {
+func rehearseKubeStellar(ctx context.Context, update bool, w io.Writer) error {
 	source := staged.Parse("policy.yaml", []byte(portPolicy))
 	if _, err := staged.Compile(staged.Options{}, source); err != nil {
 		return err // all faults, each with file, line and column
@@ -53,7 +57,15 @@ func rehearseKubeStellar(ctx context.Context, w io.Writer) error {
 	}
 	for _, name := range []string{"dev1", "prod1", "prod2"} {
 		in.Clusters = append(in.Clusters, rehearse.Cluster{Name: name, Labels: map[string]string{"name": name, "env": portClusters[name]["env"]},
-			Script: []rehearse.Status{{After: 10 * time.Second, Kind: "Deployment", Status: map[string]any{"availableReplicas": int64(1)}}}})
+			Script: []rehearse.Status{{Kind: "Deployment", Status: map[string]any{"availableReplicas": int64(0)}},
+				{After: 10 * time.Second, Kind: "Deployment", Status: map[string]any{"availableReplicas": int64(1)}}}})
+	}
+	if update {
+		script, err := rehearse.ParseScript([]byte(another))
+		if err != nil {
+			return err
+		}
+		in.Script = script
 	}
 	timeline, err := rehearse.Run(ctx, in)
 	if err != nil {

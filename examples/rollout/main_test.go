@@ -10,11 +10,18 @@ import (
 
 func TestRolloutComesToProd(t *testing.T) {
 	var out, again bytes.Buffer
-	require.NoError(t, rehearseKubeStellar(t.Context(), &out))
+	require.NoError(t, rehearseKubeStellar(t.Context(), false, &out))
 	requireInOrder(t, out.String(), "cluster dev1: deployments.apps nginx/nginx arrives", "waiting: ", "stage dev: succeeded",
 		"cluster prod1: deployments.apps nginx/nginx arrives", "Succeeded")
-	require.NoError(t, rehearseKubeStellar(t.Context(), &again))
+	require.NoError(t, rehearseKubeStellar(t.Context(), false, &again))
 	require.Equal(t, out.String(), again.String())
+}
+
+// With updates: Staged another version takes its turn in each stage.
+func TestAnotherVersionTakesItsTurns(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, rehearseKubeStellar(t.Context(), true, &out))
+	requireInOrder(t, out.String(), "Succeeded", "+2m0s", "cluster dev1: from r1-", "cluster prod1: from r1-", "Succeeded", "cluster dev1 had r1-")
 }
 
 // Over transports that can place an old revision, each cluster of prod gets its own back, and dev keeps the

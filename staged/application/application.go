@@ -3,6 +3,7 @@ package application
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -123,14 +124,16 @@ func (t *Transport) World(v player.View) fleet.World {
 	}
 	source, err := wanted(v)
 	v.Workload = fleet.Workload{Revision: identify(v, source), Objects: []*fleet.Object{{Clause: clause}}}
-	w.Workload = v.Workload
+	if w.Workload = v.Workload; err != nil {
+		w.Workload.Fault = err.Error()
+	}
 	placements := map[string]*fleet.Placement{}
 	labels := t.options.Clusters()
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		w.Clusters = append(w.Clusters, t.cluster(v, name, labels[name], clause, placements))
-	}
-	if err != nil {
-		w.Placements = append(w.Placements, fleet.Placement{Name: v.Policy.Name(), Errors: []string{err.Error()}})
+		if owner := t.ownerOf(v, name); owner != "" && v.Policy.Selects(labels[name]) {
+			addConflict(&w, owner, name)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(placements)) {
 		placements[name].Clusters = placements[name].Has
@@ -141,9 +144,9 @@ func (t *Transport) World(v player.View) fleet.World {
 
 // cluster returns what the Application of a cluster says.
 func (t *Transport) cluster(v player.View, name string, labels map[string]string, clause control.DownsyncClause, placements map[string]*fleet.Placement) fleet.Cluster {
-	c := fleet.Cluster{Name: name, Labels: labels}
+	c := fleet.Cluster{Name: name, Labels: labels, Fault: t.fault(name)}
 	app := t.apps[t.options.Name(name)]
-	if app == nil {
+	if app == nil || t.ownerOf(v, name) != "" {
 		return c
 	}
 	source, _, _ := unstructured.NestedMap(app.Object, "spec", "source")
@@ -151,13 +154,10 @@ func (t *Transport) cluster(v player.View, name string, labels map[string]string
 	if placement := app.GetAnnotations()[placementAnnotation]; placement != "" {
 		p := placements[placement]
 		if p == nil {
-			p = &fleet.Placement{Name: placement, Ready: true, Open: true, Same: true}
+			p = &fleet.Placement{Name: placement, Ready: true, Open: true, Same: true, Owned: v.Meta.DeletionTimestamp != nil}
 			placements[placement] = p
 		}
 		p.Has, p.Revision, p.Version = append(p.Has, name), id, max(p.Version, versionOf(app))
-		if owner := ownedBySet(app); owner != "" {
-			p.Errors = append(p.Errors, fmt.Sprintf("Application %s belongs to ApplicationSet %s, which writes the source back", app.GetName(), owner))
-		}
 	}
 	c.Had = app.GetAnnotations()[placementAnnotation] == "" && text(app, "status", "sync", "revision") != ""
 	if !isSynced(app, source) {
@@ -183,6 +183,56 @@ func isSynced(app *unstructured.Unstructured, source map[string]any) bool {
 		text(app, "status", "sync", "revision") == source["targetRevision"]
 }
 
+// fault says why an Application cannot be given a source, or will not bring it to its cluster; "": it will.
+func (t *Transport) fault(cluster string) string {
+	name := t.options.Name(cluster)
+	app := t.apps[name]
+	if app == nil {
+		return fmt.Sprintf("Application %s/%s does not exist", t.options.Namespace, name)
+	}
+	_, several, _ := unstructured.NestedSlice(app.Object, "spec", "sources")
+	_, automated, _ := unstructured.NestedMap(app.Object, "spec", "syncPolicy", "automated")
+	switch owner := ownedBySet(app); {
+	case owner != "":
+		return fmt.Sprintf("Application %s belongs to ApplicationSet %s, which would write the source back", name, owner)
+	case several:
+		return fmt.Sprintf("Application %s has spec.sources, before which spec.source does not count: write one spec.source", name)
+	case !automated && text(app, "status", "sync", "status") == "OutOfSync":
+		return fmt.Sprintf("Application %s is OutOfSync and has no spec.syncPolicy.automated: sync it, or write that", name)
+	}
+	return ""
+}
+
+// cannotTake reports whether writing a source would change nothing, or not for long.
+func cannotTake(app *unstructured.Unstructured) bool {
+	_, several, _ := unstructured.NestedSlice(app.Object, "spec", "sources")
+	return several || ownedBySet(app) != ""
+}
+
+// ownerOf returns the policy that has the Application of a cluster, if that is another one; "": no other.
+func (t *Transport) ownerOf(v player.View, cluster string) string {
+	placement := ""
+	if app := t.apps[t.options.Name(cluster)]; app != nil {
+		placement = app.GetAnnotations()[placementAnnotation]
+	}
+	if placement == "" || strings.HasPrefix(placement, v.Policy.Name()+v1alpha1.StageSeparator) {
+		return ""
+	}
+	owner, _, _ := strings.Cut(placement, v1alpha1.StageSeparator)
+	return v1alpha1.Kind + " " + owner
+}
+
+// addConflict notes that another policy has the Application of a cluster. It was first.
+func addConflict(w *fleet.World, owner, cluster string) {
+	for n := range w.Conflicts {
+		if c := &w.Conflicts[n]; c.Owner == owner {
+			c.Clusters = append(c.Clusters, cluster)
+			return
+		}
+	}
+	w.Conflicts = append(w.Conflicts, v1alpha1.Conflict{Owner: owner, Clusters: []string{cluster}})
+}
+
 func ownedBySet(app *unstructured.Unstructured) string {
 	for _, o := range app.GetOwnerReferences() {
 		if o.Kind == "ApplicationSet" {
@@ -199,14 +249,14 @@ func (t *Transport) Differs(v player.View, p fleet.Placement) bool {
 
 func (t *Transport) differs(v player.View, p fleet.Placement, cluster string) bool {
 	app := t.apps[t.options.Name(cluster)]
-	if app == nil {
+	if app == nil || cannotTake(app) {
 		return false
 	}
 	source, _, _ := unstructured.NestedMap(app.Object, "spec", "source")
 	return identify(v, source) != p.Revision || app.GetAnnotations()[placementAnnotation] != p.Name
 }
 
-// Place patches the sources of the Applications that differ.
+// Place patches the sources of the Applications that differ. One that cannot be patched keeps no other from that.
 func (t *Transport) Place(ctx context.Context, v player.View, p fleet.Placement, content fleet.Snapshot) (events []staged.Event, err error) {
 	if len(content.Objects) != 1 {
 		return nil, fmt.Errorf("the source of %s is not known", p.Revision)
@@ -216,9 +266,6 @@ func (t *Transport) Place(ctx context.Context, v player.View, p fleet.Placement,
 		app := t.apps[t.options.Name(cluster)]
 		if app == nil || !t.differs(v, p, cluster) {
 			continue
-		}
-		if owner := ownedBySet(app); owner != "" {
-			return events, fmt.Errorf("Application %s belongs to ApplicationSet %s, which would write the source back", app.GetName(), owner)
 		}
 		if versionOf(app) > p.Version {
 			return events, fmt.Errorf("Application %s has version %d, and %d is older", app.GetName(), versionOf(app), p.Version)
@@ -231,14 +278,15 @@ func (t *Transport) Place(ctx context.Context, v player.View, p fleet.Placement,
 		if err != nil {
 			return events, err
 		}
-		stored, err := t.hub.Patch(ctx, Kind, types.NamespacedName{Namespace: t.options.Namespace, Name: app.GetName()}, types.MergePatchType, patch, metav1.PatchOptions{})
-		if err != nil {
-			return events, err
+		stored, e := t.hub.Patch(ctx, Kind, types.NamespacedName{Namespace: t.options.Namespace, Name: app.GetName()}, types.MergePatchType, patch, metav1.PatchOptions{})
+		if e != nil {
+			err = errors.Join(err, fmt.Errorf("Application %s: %w", app.GetName(), e))
+			continue
 		}
 		t.apps[app.GetName()] = stored
 		events = append(events, staged.Event{Type: "Normal", Reason: "ApplicationPatched", Message: "patched the source of Application " + app.GetName()})
 	}
-	return events, nil
+	return events, err
 }
 
 // replacing returns a merge patch that makes one source of another: fields that are gone are removed.
@@ -253,28 +301,45 @@ func replacing(app *unstructured.Unstructured, source map[string]any) map[string
 	return patch
 }
 
-// Disown does nothing: an Application belongs to its authors.
-func (t *Transport) Disown(context.Context, player.View, string) error { return nil }
+// Disown lets go of the Applications of a placement of a policy that is being deleted, so that another one may
+// take them.
+func (t *Transport) Disown(ctx context.Context, _ player.View, placement string) error {
+	for _, name := range slices.Sorted(maps.Keys(t.apps)) {
+		if app := t.apps[name]; app.GetAnnotations()[placementAnnotation] == placement {
+			if err := t.letGo(ctx, app); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
 
 // Remove lets go of the Application of one cluster: name is <placement>/<cluster>. The Application
 // belongs to its authors, so that it stays, with the source that it has.
-func (t *Transport) Remove(ctx context.Context, _ player.View, name string) ([]staged.Event, error) {
+func (t *Transport) Remove(ctx context.Context, v player.View, name string) ([]staged.Event, error) {
 	_, cluster, _ := strings.Cut(name, "/")
 	app := t.apps[t.options.Name(cluster)]
-	if app == nil || app.GetAnnotations()[placementAnnotation] == "" {
+	if app == nil || app.GetAnnotations()[placementAnnotation] == "" || t.ownerOf(v, cluster) != "" {
 		return nil, nil
 	}
+	if err := t.letGo(ctx, app); err != nil {
+		return nil, err
+	}
+	return []staged.Event{{Type: "Normal", Reason: "ApplicationReleased", Message: "let go of Application " + app.GetName()}}, nil
+}
+
+// letGo takes the annotations of a placement off an Application.
+func (t *Transport) letGo(ctx context.Context, app *unstructured.Unstructured) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": app.GetUID(), "resourceVersion": app.GetResourceVersion(),
 		"annotations": map[string]any{placementAnnotation: nil, v1alpha1.VersionAnnotation: nil}}})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	stored, err := t.hub.Patch(ctx, Kind, types.NamespacedName{Namespace: t.options.Namespace, Name: app.GetName()}, types.MergePatchType, patch, metav1.PatchOptions{})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		t.apps[app.GetName()] = stored
 	}
-	t.apps[app.GetName()] = stored
-	return []staged.Event{{Type: "Normal", Reason: "ApplicationReleased", Message: "let go of Application " + app.GetName()}}, nil
+	return err
 }
 
 func versionOf(app *unstructured.Unstructured) int64 {

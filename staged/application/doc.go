@@ -19,8 +19,10 @@
 // # Limits
 //
 // A condition sees one row for each cluster: returned.status has health, sync, revision and message.
-// The Applications must exist, have automated sync, and belong to no ApplicationSet, whose controller
-// would write the source back. Nothing is created and nothing is removed.
+// The Applications must exist, have one spec.source and automated sync, and belong to no ApplicationSet,
+// whose controller would write the source back: the message of the rollout names one that does not.
+// An Application belongs to one policy at a time, the first: for another one it is a conflict. Nothing is
+// created and nothing is removed. A sync that goes back may prune what the newer revision had added.
 //
 // # Concurrency
 //

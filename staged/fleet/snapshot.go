@@ -25,9 +25,6 @@ const SnapshotNamespace = "stagecraft-revisions"
 type Snapshot struct {
 	Revision RevisionID
 	Objects  []*unstructured.Unstructured
-	// DigestOnly says that the objects are too large to be kept: the revision can be rolled out and
-	// recognized, and not be gone back to.
-	DigestOnly bool
 }
 
 // notDelivered are the fields of metadata that no cluster receives.

@@ -77,6 +77,8 @@ type Workload struct {
 	// CannotRestore is why the source cannot be written back to an earlier revision, such as a GitOps
 	// tool that manages it; "": it can.
 	CannotRestore string
+	// Fault is why what the source asks for is no revision; "": nothing is wrong.
+	Fault string
 }
 
 // A Object is one object as a placement brings it to clusters. It must not be changed once it was
@@ -138,6 +140,8 @@ type Cluster struct {
 	// Had says that the cluster had the workload before any placement of this policy. Absent says
 	// that the transport saw that it had none of the objects. Neither: the transport cannot tell.
 	Had, Absent bool
+	// Fault is why nothing can be delivered there; "": nothing is wrong.
+	Fault string
 	// Reports are the statuses that the cluster has returned. They are read where
 	// Capabilities.Content is true.
 	Reports []Report

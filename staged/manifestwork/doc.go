@@ -21,9 +21,11 @@
 // # Limits
 //
 // Feedback is single values below .status: Options.Feedback names them. What is not named is not in
-// returned.status. A ManifestWork is at most about 500 KiB: a larger revision is refused by the API
-// server, and the refusal is the error of the decision. Removal leaves the objects in the cluster if
-// the StagedBindingPolicy is orphaned, and removes them else.
+// returned.status. An agent without condition rules of type CEL gives evidence None. A ManifestWork is at
+// most about 500 KiB: a larger revision is refused by the API server, and the message of the rollout says
+// so. Removal leaves the objects in the cluster if the StagedBindingPolicy is orphaned, and removes them
+// else. Another ManifestWork that brings an object of the workload to the same cluster is a conflict: the
+// first one goes on.
 //
 // # Concurrency
 //

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -57,13 +58,17 @@ type Transport struct {
 	hub     transport.Transport
 	options Options
 	works   map[types.NamespacedName]*unstructured.Unstructured
+	holders map[manifest][]types.NamespacedName // the ManifestWorks that bring an object to a cluster
+	brings  map[types.NamespacedName][]manifest // the same from the other side
+	faults  map[types.NamespacedName]error      // of the last writes
 }
 
 var _ player.Transport = (*Transport)(nil)
 
 // New returns a Transport that has seen nothing yet.
 func New(hub transport.Transport, o Options) *Transport {
-	return &Transport{hub: listwatch.Bounded(hub, listwatch.RequestTimeout), options: o, works: map[types.NamespacedName]*unstructured.Unstructured{}}
+	return &Transport{hub: listwatch.Bounded(hub, listwatch.RequestTimeout), options: o, works: map[types.NamespacedName]*unstructured.Unstructured{},
+		holders: map[manifest][]types.NamespacedName{}, brings: map[types.NamespacedName][]manifest{}, faults: map[types.NamespacedName]error{}}
 }
 
 // Kinds returns the kind of ManifestWorks.
@@ -77,9 +82,12 @@ func (t *Transport) Observe(kind schema.GroupVersionKind, obj *unstructured.Unst
 		return nil, nil
 	}
 	key := types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
-	t.works[key] = obj
-	if deleted {
-		delete(t.works, key)
+	before := t.brings[key]
+	if t.note(key, obj); deleted {
+		t.note(key, nil)
+	}
+	if !slices.Equal(before, t.brings[key]) {
+		return []string{""}, nil // other policies may bring the same objects
 	}
 	return []string{obj.GetLabels()[policyLabel]}, nil
 }
@@ -104,6 +112,7 @@ func (t *Transport) World(v player.View) fleet.World {
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		w.Clusters = append(w.Clusters, t.cluster(v, name, labels[name]))
 	}
+	w.Conflicts = t.conflicts(v, w.Clusters)
 	for _, name := range slices.Sorted(maps.Keys(placements)) {
 		slices.Sort(placements[name].Has)
 		placements[name].Clusters = placements[name].Has
@@ -151,7 +160,11 @@ func addTo(placements map[string]*fleet.Placement, work *unstructured.Unstructur
 // cluster returns what is known of one cluster.
 func (t *Transport) cluster(v player.View, name string, labels map[string]string) fleet.Cluster {
 	c := fleet.Cluster{Name: name, Labels: labels}
-	work := t.works[types.NamespacedName{Namespace: name, Name: workName(v)}]
+	key := types.NamespacedName{Namespace: name, Name: workName(v)}
+	if err := t.faults[key]; err != nil {
+		c.Fault = err.Error()
+	}
+	work := t.works[key]
 	if work == nil {
 		return c
 	}
@@ -252,7 +265,7 @@ func isProbed(work *unstructured.Unstructured) string {
 	return found
 }
 
-// Place writes the ManifestWorks that differ.
+// Place writes the ManifestWorks that differ. One that cannot be written keeps no other from that.
 func (t *Transport) Place(ctx context.Context, v player.View, p fleet.Placement, content fleet.Snapshot) (events []staged.Event, err error) {
 	if content.Revision != p.Revision {
 		return nil, fmt.Errorf("the content of %s is not known", p.Revision)
@@ -268,14 +281,17 @@ func (t *Transport) Place(ctx context.Context, v player.View, p fleet.Placement,
 		}
 		want := t.manifest(v, p, key, content)
 		probe(old, want)
-		stored, err := t.write(ctx, old, want)
-		if err != nil {
-			return events, err
+		stored, e := t.write(ctx, old, want)
+		if delete(t.faults, key); e != nil {
+			if err = errors.Join(err, e); !apierrors.IsConflict(e) {
+				t.faults[key] = e
+			}
+			continue
 		}
-		t.works[key] = stored
+		t.note(key, stored)
 		events = append(events, staged.Event{Type: "Normal", Reason: "ManifestWorkWritten", Message: fmt.Sprintf("wrote ManifestWork %s", key)})
 	}
-	return events, nil
+	return events, err
 }
 
 // probe makes a first ManifestWork one that only reads, and keeps what that has found.
@@ -389,7 +405,7 @@ func (t *Transport) Remove(ctx context.Context, v player.View, name string) ([]s
 		_ = unstructured.SetNestedField(want.Object, removes, "spec", "deleteOption", "propagationPolicy") // it is there
 		stored, err := t.write(ctx, work, want)
 		if err == nil {
-			t.works[key] = stored
+			t.note(key, stored)
 		}
 		return nil, err
 	}
@@ -401,7 +417,7 @@ func (t *Transport) Remove(ctx context.Context, v player.View, name string) ([]s
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, err
 	}
-	delete(t.works, key)
+	t.note(key, nil)
 	return []staged.Event{{Type: "Normal", Reason: "ManifestWorkDeleted", Message: "deleted ManifestWork " + key.String()}}, nil
 }
 

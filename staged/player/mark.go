@@ -31,8 +31,12 @@ type mark struct {
 	counters   counters         // from before that delivery
 }
 
-// nothing stands for the revision before the first one.
-const nothing = fleet.RevisionID("nothing")
+// nothing stands for the revision before the first one, and unseen for a revision that was ordered while no
+// program looked.
+const (
+	nothing = fleet.RevisionID("nothing")
+	unseen  = "unseen"
+)
 
 // counters are the observedGeneration of objects, by a short hash of their names.
 type counters map[string]counter

@@ -306,7 +306,7 @@ func (p *Player) world(s *policyState) fleet.World {
 	w := p.transport.World(v)
 	p.answers.show(v, &w)
 	w.Conflicts = append(w.Conflicts, p.newcomers(v.Policy.Name())...)
-	if w.Can.Content && w.Workload.Revision == "" {
+	if w.Can.Content && w.Workload.Revision == "" && p.source != nil {
 		w.Workload = s.workload
 	}
 	w.Workload.Kept = slices.Sorted(maps.Keys(s.contents))

@@ -72,7 +72,7 @@ func (s *policyState) noteWritten(name string, events []staged.Event, now time.T
 func (p *Player) newcomers(policy string) (all []v1alpha1.Conflict) {
 	for _, name := range slices.Sorted(maps.Keys(p.policies)) {
 		for _, c := range p.policies[name].status.Conflicts {
-			if name != policy && !c.First && strings.HasPrefix(c.Owner, bindingPolicyKind.Kind+" "+policy+v1alpha1.StageSeparator) {
+			if name != policy && !c.First && (c.Owner == v1alpha1.Kind+" "+policy || strings.HasPrefix(c.Owner, bindingPolicyKind.Kind+" "+policy+v1alpha1.StageSeparator)) {
 				all = append(all, v1alpha1.Conflict{Owner: v1alpha1.Kind + " " + name, Clusters: c.Clusters, First: true})
 			}
 		}

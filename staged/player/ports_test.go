@@ -1,6 +1,7 @@
 package player_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,6 +44,34 @@ func TestABadRevisionIsRolledBack(t *testing.T) {
 			require.True(t, f.holds("Succeeded"), f.message())
 		})
 	})
+}
+
+// A1, RollbackAll and RollbackBatch: every cluster that got the bad revision goes back, or only those of the failed
+// batch do.
+func TestABadRevisionIsRolledBackInAllStagesOrOneBatch(t *testing.T) {
+	for onFailure, want := range map[string]map[string]string{"RollbackAll": versions("1", "1"), "RollbackBatch, maxConcurrency: 1": {"dev1": "2", "prod1": "2", "prod2": "1"}} {
+		eachPort(t, strings.Replace(portPolicy, "Rollback", onFailure, 1), func(t *testing.T, f *fleet) {
+			f.push("1")
+			f.play(func() {
+				f.run(50)
+				require.True(t, f.holds("Succeeded"), f.message())
+				f.bad["prod2@2"] = true
+				f.push("2")
+				f.run(100)
+				if f.old {
+					require.Equal(t, v1alpha1.RolledBack, f.phase("prod"), f.message())
+					require.Equal(t, want, f.have, f.message())
+					return
+				}
+				require.Equal(t, v1alpha1.RollbackNeeded, f.phase("prod"), f.message())
+				require.Equal(t, versions("2", "2"), f.have, f.message())
+				require.Contains(t, f.message(), "until the source holds r1-")
+				f.push("1")
+				f.run(60)
+				require.Equal(t, versions("1", "1"), f.have, f.message())
+			})
+		})
+	}
 }
 
 // A2, A4: while a cluster does not receive the revision, nothing that it reports counts, and no later

@@ -54,11 +54,13 @@ const (
 	prods = "{matchLabels: {env: prod}}"
 )
 
-func (f *fleet) patchPolicy(fields map[string]any) {
+func (f *fleet) patchPolicy(fields map[string]any) { f.patchOf("s", fields) }
+
+func (f *fleet) patchOf(policy string, fields map[string]any) {
 	f.t.Helper()
 	raw, err := json.Marshal(fields)
 	require.NoError(f.t, err)
-	_, err = f.hub.Patch(f.t.Context(), stagedPolicyKind, types.NamespacedName{Name: "s"}, types.MergePatchType, raw, metav1.PatchOptions{})
+	_, err = f.hub.Patch(f.t.Context(), stagedPolicyKind, types.NamespacedName{Name: policy}, types.MergePatchType, raw, metav1.PatchOptions{})
 	require.NoError(f.t, err)
 }
 

@@ -191,6 +191,9 @@ func (s *space) cluster(v View, name string, works []*manifestWork, m mark) flee
 		m.counters = m.countersBefore(v, statuses, ordered)
 		m.next = told.Short()
 	}
+	if open && told == m.revision && !m.isUnderWay() && generation > m.generation+1 {
+		m.next, m.counters = unseen, nil // something else may have been ordered in between
+	}
 	switch {
 	case len(works) == 0:
 		m = mark{absent: !hasReported(v, statuses)}

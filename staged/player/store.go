@@ -78,7 +78,7 @@ func (s *hubStore) Write(ctx context.Context, policy string, owner types.UID, sn
 	text := base64.StdEncoding.EncodeToString(packed.Bytes())
 	count := max(1, (len(text)+chunkSize-1)/chunkSize)
 	if count > mostChunks {
-		return nil // DigestOnly: it can be rolled out and recognized, not gone back to
+		return nil // too large to be kept: it can be rolled out and recognized, not gone back to
 	}
 	for n := range count {
 		chunk := text[n*chunkSize : min(len(text), (n+1)*chunkSize)]

@@ -28,11 +28,12 @@ type View struct {
 
 // AppliedBefore returns the revision that the ledger has for a cluster that has not confirmed the one that it was
 // told to take last: the new order changes nothing before. If the source comes back to that revision, it is
-// not known any more whether the cluster has it: the other one may arrive, or have arrived.
+// not known any more whether the cluster has it: the other one may arrive, or have arrived. Nor is it if the cluster
+// is to go back to that revision.
 func (v View) AppliedBefore(cluster string, told fleet.RevisionID) fleet.RevisionID {
 	for _, c := range v.Status.Cohorts {
 		before := fleet.RevisionID(c.Applied)
-		if slices.Contains(c.Clusters, cluster) && (before == told || before != v.Workload.Revision) {
+		if slices.Contains(c.Clusters, cluster) && c.Back != c.Applied && (before == told || before != v.Workload.Revision) {
 			return before
 		}
 	}

@@ -82,6 +82,19 @@ func TestLintOfLosses(t *testing.T) {
 	require.Contains(t, run(t, in).String(), "lint: stage prod: withdrawFirst says that its clusters have nothing before: a rollback would remove a workload that was there before from prod1")
 }
 
+// With staged updates a workload whose templates are expanded for each cluster is pointed at.
+func TestLintOfTemplates(t *testing.T) {
+	in := policy(t, "    condition: num('sum') == 1")
+	in.Objects[0].SetAnnotations(map[string]string{"control.kubestellar.io/expand-templates": "true"})
+	const want = "lint: Deployment web: its templates are expanded for each cluster"
+	require.NotContains(t, run(t, in).String(), want)
+	in.Policy.Spec.Updates, in.Policy.Spec.Retention = v1alpha1.Staged, v1alpha1.Keep
+	for _, c := range in.Clusters {
+		c.Labels["name"] = c.Name
+	}
+	require.Contains(t, run(t, in).String(), want)
+}
+
 // A change that comes too late for the rehearsal is named.
 func TestAChangeAfterTheEnd(t *testing.T) {
 	in := policy(t, "    condition: num('sum') == 1")

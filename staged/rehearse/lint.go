@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -39,7 +40,23 @@ func (r *run) lint(ctx context.Context) error {
 		}
 	}
 	r.ending()
+	r.lintTemplates()
 	return r.lintLosses()
+}
+
+// expandTemplates is KubeStellar's annotation of an object that differs by cluster.
+const expandTemplates = control.Group + "/expand-templates"
+
+// lintTemplates finds objects of which it is not known what a cluster has, with staged updates.
+func (r *run) lintTemplates() {
+	if r.in.Policy.Spec.Updates != v1alpha1.Staged {
+		return
+	}
+	for _, obj := range r.in.Objects {
+		if obj.GetAnnotations()[expandTemplates] == "true" {
+			r.addLint("", "%s %s: its templates are expanded for each cluster: it is never known which revision a cluster has, and an error in one takes the workload from all of them", obj.GetKind(), obj.GetName())
+		}
+	}
 }
 
 // consequence says what happens to a stage without clusters, unless the rollout waits there.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"github.com/stagecraft-go/stagecraft/stage/kube"
@@ -49,15 +50,20 @@ type fleet struct {
 	have     map[string]string // the version in each cluster
 	bad      string            // cluster@version that does not become ready
 	options  player.Options
-	agents   func()        // of the clusters
-	played   *kube.Cluster // the hub as the Player sees it
+	agents   func() // of the clusters
+	config   *rest.Config
+	played   *kube.Cluster // the hub as the Player sees it, which is the user player there
 	log      *requestLog   // of the Player
 	ticks    int
 }
 
 func newFleet(t *testing.T, definitions ...*unstructured.Unstructured) *fleet {
+	return newFleetOver(t, apiserver.Options{}, definitions...)
+}
+
+func newFleetOver(t *testing.T, o apiserver.Options, definitions ...*unstructured.Unstructured) *fleet {
 	store := memory.New(memory.Options{RequireNamespaces: true})
-	config := apiserver.Start(t, store, apiserver.Options{})
+	config := apiserver.Start(t, store, o)
 	hub, err := kube.NewForConfig(config)
 	require.NoError(t, err)
 	f := &fleet{t: t, hub: hub, have: map[string]string{}, clusters: map[string]map[string]string{
@@ -71,7 +77,8 @@ func newFleet(t *testing.T, definitions ...*unstructured.Unstructured) *fleet {
 		require.NoError(t, err)
 	}
 	f.create(policy)
-	f.noteRequests(config)
+	f.config = config
+	f.noteRequests()
 	f.options = player.Options{Clusters: func() map[string]map[string]string { return f.clusters }, Snapshots: player.NewStore(hub),
 		Trace: func(e player.TraceEvent) {
 			if e.Err != nil && !apierrors.IsConflict(e.Err) {

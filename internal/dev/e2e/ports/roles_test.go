@@ -20,6 +20,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/permissions"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
+	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
 	"github.com/stagecraft-go/stagecraft/staged/player"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -39,31 +40,71 @@ func (l *requestLog) RoundTrip(r *http.Request) (*http.Response, error) {
 	return l.RoundTripper.RoundTrip(r)
 }
 
-// granted is what the roles of files of package staged/player grant.
-func granted(t *testing.T, files ...string) map[string]bool {
-	all := map[string]bool{}
+// rolesOf reads the roles of files of package staged/player.
+func rolesOf(t *testing.T, files ...string) (all []*unstructured.Unstructured) {
 	for _, file := range files {
 		text, err := os.ReadFile("../../../../staged/player/" + file)
 		require.NoError(t, err)
 		for _, doc := range strings.Split(string(text), "\n---\n") {
 			role := &unstructured.Unstructured{}
 			require.NoError(t, yaml.Unmarshal([]byte(doc), &role.Object))
-			if role.GetName() != "stagecraft-approver" {
-				maps.Copy(all, permissions.Granted(role))
-			}
+			all = append(all, role)
 		}
 	}
 	return all
 }
 
-// TestRoles plays rollouts over KubeStellar and compares the requests of the Player with its roles: it
-// asks for nothing that they do not grant, and they grant nothing that it does not ask for.
+const approver = "stagecraft-approver"
+
+// granted is what roles grant a Player.
+func granted(roles []*unstructured.Unstructured) map[string]bool {
+	all := map[string]bool{}
+	for _, role := range roles {
+		if role.GetName() != approver {
+			maps.Copy(all, permissions.Granted(role))
+		}
+	}
+	return all
+}
+
+// grant creates roles, and binds them to the Player, or to the user approver.
+func (f *fleet) grant(roles []*unstructured.Unstructured) {
+	for _, role := range roles {
+		_, err := f.hub.Create(f.t.Context(), role, metav1.CreateOptions{})
+		require.NoError(f.t, err)
+		user := "player"
+		if role.GetName() == approver {
+			user = "approver"
+		}
+		f.create(fmt.Sprintf(`{apiVersion: rbac.authorization.k8s.io/v1, kind: %sBinding, metadata: {name: %s, namespace: %q},
+			subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %s}], roleRef: {apiGroup: rbac.authorization.k8s.io, kind: %s, name: %s}}`,
+			role.GetKind(), role.GetName(), role.GetNamespace(), user, role.GetKind(), role.GetName()))
+	}
+}
+
+// approveAs creates a StageApproval as a user.
+func (f *fleet) approveAs(user string) error {
+	config := rest.CopyConfig(f.config)
+	config.Impersonate.UserName = user
+	hub, err := kube.NewForConfig(config)
+	require.NoError(f.t, err)
+	approval := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"policy": "s", "stage": "prod", "gate": "before", "ticket": strings.Repeat("0", 16), "decision": "Approve"}}}
+	approval.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(v1alpha1.ApprovalKind))
+	approval.SetName("by-" + user)
+	_, err = hub.Create(f.t.Context(), approval, metav1.CreateOptions{})
+	return err
+}
+
+// TestRoles plays rollouts over KubeStellar on a server where roles decide. The Player has its roles and no other
+// rights, and they grant nothing that it does not ask for.
 func TestRoles(t *testing.T) {
 	works := manifestWorks.read(t)
 	t.Run("K0", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			f := newFleet(t, works)
+			f := newFleetOver(t, apiserver.Options{RBAC: true}, works)
 			f.overKubeStellar()
+			roles := rolesOf(t, "role.yaml")
+			f.grant(roles)
 			f.patch(stagedKind, "", "s", "{spec: {updates: AtOnce, deletionPolicy: Orphan}}")
 			f.options.WorkStatuses, f.options.Snapshots = f.played, nil
 			f.deploy("1")
@@ -77,14 +118,16 @@ func TestRoles(t *testing.T) {
 				f.run(20)
 				require.Empty(t, f.list(bindingPolicyKind))
 			})
-			f.compare([]string{"role.yaml"}, "patch control.kubestellar.io/bindingpolicies", "create events.k8s.io/events", "patch events.k8s.io/events")
+			f.compare(roles, "patch control.kubestellar.io/bindingpolicies", "create events.k8s.io/events", "patch events.k8s.io/events")
 		})
 	})
 	t.Run("K1", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			f := newFleet(t, works)
+			f := newFleetOver(t, apiserver.Options{RBAC: true}, works)
 			f.overKubeStellar()
 			f.create(v1alpha1.ApprovalCRD())
+			roles := rolesOf(t, "role.yaml", "role-space.yaml", "role-restore.yaml", "role-approvals.yaml")
+			f.grant(roles)
 			f.patch(stagedKind, "", "s", "{spec: {revisions: {restore: true, historyLimit: 0}}}")
 			f.options.Space, f.options.Workload, f.options.Snapshots = f.played, []player.WorkloadKind{{GroupVersionKind: deploymentKind}}, player.NewStore(f.played)
 			f.options.Approvals, f.options.Gates = f.played, []schema.GroupVersionKind{{Group: "batch", Version: "v1", Kind: "Job"}}
@@ -105,16 +148,19 @@ func TestRoles(t *testing.T) {
 				f.run(60)
 				require.True(t, f.succeeded(), f.message())
 			})
+			require.ErrorContains(t, f.approveAs("editor"), "forbidden")
+			require.ErrorContains(t, f.approveAs("player"), "forbidden", "a Player approves nothing by itself")
+			require.NoError(t, f.approveAs("approver"))
 			// A Secret holds a snapshot with Secrets only; a restored object may have to be created.
-			f.compare([]string{"role.yaml", "role-space.yaml", "role-restore.yaml", "role-approvals.yaml"}, "create /secrets", "delete /secrets", "get /secrets", "create apps/deployments",
+			f.compare(roles, "create /secrets", "delete /secrets", "get /secrets", "create apps/deployments",
 				"delete control.kubestellar.io/bindingpolicies", "create events.k8s.io/events", "patch events.k8s.io/events")
 		})
 	})
 }
 
 // compare compares what the Player has asked for with roles. Some permissions are for what did not happen.
-func (f *fleet) compare(roles []string, unused ...string) {
-	have := granted(f.t, roles...)
+func (f *fleet) compare(roles []*unstructured.Unstructured, unused ...string) {
+	have := granted(roles)
 	f.log.mu.Lock()
 	defer f.log.mu.Unlock()
 	for _, p := range slices.Sorted(maps.Keys(f.log.used)) {
@@ -135,8 +181,9 @@ func (f *fleet) deploy(version string) {
 }
 
 // noteRequests makes the requests of the Player noted.
-func (f *fleet) noteRequests(config *rest.Config) {
-	config = rest.CopyConfig(config)
+func (f *fleet) noteRequests() {
+	config := rest.CopyConfig(f.config)
+	config.Impersonate.UserName = "player"
 	f.log = &requestLog{used: map[string]bool{}}
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		f.log.RoundTripper = next

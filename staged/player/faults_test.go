@@ -1,0 +1,206 @@
+package player_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/stagecraft-go/stagecraft/stage/transport"
+	"github.com/stagecraft-go/stagecraft/staged/application"
+	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
+	"github.com/stagecraft-go/stagecraft/staged/manifestwork"
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+// conditionsOf prints the conditions of a policy.
+func (f *fleet) conditionsOf(policy string) string {
+	obj, err := f.hub.Get(f.t.Context(), stagedPolicyKind, nameOf(policy))
+	require.NoError(f.t, err)
+	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
+	return fmt.Sprint(conditions)
+}
+
+// A12 over Open Cluster Management and Argo CD: a second policy for the same workload. The first goes on; the
+// newcomer places nothing before the first is gone.
+func TestTwoPoliciesOverWorksAndApplications(t *testing.T) {
+	two := strings.Replace(atOnce(stageOf("all", prods, "")), "{name: s}", "{name: z}", 1)
+	two = strings.Replace(two, "retention: Keep", "retention: Keep\n  updates: Staged\n  deletionPolicy: Delete", 1)
+	scenario(t, portPolicy, func(t *testing.T, f *fleet) {
+		f.push("1")
+		f.play(func() {
+			f.run(40)
+			require.True(t, f.holds("Succeeded"), f.message())
+			require.NoError(t, f.hub.Load(t.Context(), []byte(two)))
+			f.patchOf("z", map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+				application.SourceAnnotation: fmt.Sprintf(`{"repoURL": "https://example.org/web.git", "path": "web", "targetRevision": "%040d"}`, 9)}}})
+			f.run(30)
+			require.Contains(t, f.conditionsOf("z"), "StagedBindingPolicy s places the same objects in prod1, prod2")
+			require.Contains(t, f.conditionsOf("z"), "reason:Conflict")
+			require.Equal(t, versions("1", "1"), f.have)
+			require.True(t, f.holds("Succeeded"), f.message())
+			require.Contains(t, f.message(), "StagedBindingPolicy z places the same objects", "the first goes on, with a warning")
+			f.push("2")
+			f.run(60)
+			require.Equal(t, versions("2", "2"), f.have, f.message())
+			require.True(t, f.holds("Succeeded"), f.message())
+			for _, work := range f.list(manifestwork.Kind) {
+				require.Equal(t, "stagecraft-s", work.GetName())
+			}
+			f.patchPolicy(map[string]any{"spec": map[string]any{"deletionPolicy": "Delete"}})
+			f.deletePolicy(metav1.DeletePropagationBackground)
+			f.mayLose = true
+			f.run(60)
+			require.True(t, f.isGone())
+			require.Contains(t, f.conditionsOf("z"), "succeeded in stage", "now it has its turn")
+		})
+	}, overWorks, overApps)
+}
+
+// What cannot be written for one cluster keeps no other cluster from its revision, and the message says what it is.
+func TestAFaultyClusterHoldsUpNoOther(t *testing.T) {
+	for name, c := range map[string]struct {
+		over port
+		spec string // what is wrong with the Application of prod1; "": it does not exist
+		want string
+	}{
+		"refused":         {overRefused, "", "prod1 (no room for it)"},
+		"no Application":  {overApps, "", "prod1 (Application argocd/web-prod1 does not exist)"},
+		"ApplicationSet":  {overApps, `{"metadata": {"ownerReferences": [{"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet", "name": "all", "uid": "1"}]}}`, "prod1 (Application web-prod1 belongs to ApplicationSet all, which would write the source back)"},
+		"several sources": {overApps, `{"spec": {"sources": [{"repoURL": "https://example.org/web.git"}]}}`, "prod1 (Application web-prod1 has spec.sources, before which spec.source does not count: write one spec.source)"},
+		"by hand":         {overApps, `{"status": {"sync": {"status": "OutOfSync"}}}`, "prod1 (Application web-prod1 is OutOfSync and has no spec.syncPolicy.automated: sync it, or write that)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scenario(t, portPolicy, func(t *testing.T, f *fleet) {
+				key := types.NamespacedName{Namespace: "argocd", Name: "web-prod1"}
+				switch {
+				case c.over.name == overRefused.name:
+				case c.spec == "":
+					require.NoError(t, f.hub.Delete(t.Context(), application.Kind, key, metav1.DeleteOptions{}))
+				default:
+					f.offline["prod1"] = true
+					_, err := f.hub.Patch(t.Context(), application.Kind, key, types.MergePatchType, []byte(c.spec), metav1.PatchOptions{})
+					require.NoError(t, err)
+				}
+				f.push("1")
+				f.play(func() {
+					f.run(40)
+					require.Equal(t, map[string]string{"dev1": "1", "prod2": "1"}, f.have, f.message())
+					require.Contains(t, f.message(), c.want)
+				})
+			}, c.over)
+		})
+	}
+}
+
+var (
+	overApps    = port{"Application", (*fleet).overApplications}
+	overRefused = port{"ManifestWork", func(f *fleet) {
+		f.overManifestWorks()
+		c, _ := collectorOf(f.t, "returned.status.availableReplicas")
+		f.options.Transport = manifestwork.New(refusing{f.hub, "prod1"}, manifestwork.Options{Clusters: f.options.Clusters,
+			Feedback: map[string]string{"availableReplicas": ".availableReplicas"}, Collectors: map[string]*kubestellar.Collector{"agg": c}})
+	}}
+)
+
+// A refusing transport creates nothing in one namespace.
+type refusing struct {
+	transport.Transport
+	namespace string
+}
+
+func (r refusing) Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
+	if obj.GetNamespace() == r.namespace {
+		return nil, errors.New("no room for it")
+	}
+	return r.Transport.Create(ctx, obj, o)
+}
+
+// A branch or a tag is no revision, and the message says so; what was wanted before goes on.
+func TestABranchIsNoRevision(t *testing.T) {
+	scenario(t, portPolicy, func(t *testing.T, f *fleet) {
+		f.annotate(application.SourceAnnotation, `{"repoURL": "https://example.org/web.git", "targetRevision": "main"}`)
+		f.play(func() {
+			f.run(20)
+			require.Empty(t, f.have)
+			require.Contains(t, f.message(), `targetRevision: want a commit or a digest, got "main": a branch or a tag names another content tomorrow`)
+			f.push("1")
+			f.run(40)
+			require.Equal(t, versions("1", "1"), f.have, f.message())
+			require.True(t, f.holds("Succeeded"), f.message())
+			require.NotContains(t, f.message(), "targetRevision")
+		})
+	}, overApps)
+}
+
+// A cluster goes back before it has confirmed what it goes back from. It may have received that, so that it is not
+// known to be back, and nothing has succeeded with the earlier revision, before it confirms that one again.
+func TestAClusterThatGoesBackUnconfirmed(t *testing.T) {
+	policy := strings.Replace(portPolicy, "progressDeadlineSeconds: 30", "perCluster: {maxUnavailable: 2}, failureCondition: num('sum') == 0", 1)
+	scenario(t, policy, func(t *testing.T, f *fleet) {
+		f.push("1")
+		f.play(func() {
+			f.run(40)
+			require.True(t, f.holds("Succeeded"), f.message())
+			f.bad["prod2@2"], f.unsaid = true, map[string]bool{"prod1": true}
+			f.push("2")
+			for range 20 {
+				if f.run(1); f.have["prod1"] == "2" {
+					f.offline["prod1"] = true
+				}
+			}
+			require.Equal(t, map[string]string{"dev1": "2", "prod1": "2", "prod2": "1"}, f.have, f.message())
+			require.Equal(t, v1alpha1.RollingBack, f.phase("prod"), f.message())
+			require.Contains(t, f.message(), "waits for prod1 to go back")
+			f.push("1")
+			f.run(30)
+			require.Equal(t, "2", f.have["prod1"])
+			require.False(t, f.holds("Succeeded"), f.message())
+			f.offline["prod1"], f.unsaid = false, nil
+			f.run(40)
+			require.Equal(t, versions("1", "1"), f.have, f.message())
+			require.True(t, f.holds("Succeeded"), f.message())
+		})
+	}, overWorks, overApps)
+}
+
+// Another revision came and went through an open wave while no Player looked. What clusters have reported since
+// may be of that one.
+func TestARevisionThatNobodySaw(t *testing.T) {
+	scenario(t, strings.Replace(portPolicy, "progressDeadlineSeconds: 30, ", "", 1), func(t *testing.T, f *fleet) {
+		f.lag, f.acted, f.counts = map[string]bool{}, map[string]string{}, map[string]int64{}
+		f.push("0")
+		f.play(func() {
+			f.run(40)
+			require.True(t, f.holds("Succeeded"), f.message())
+			f.offline["prod2"], f.bad["prod1@1"] = true, true
+			f.push("1")
+			f.run(40)
+			require.Equal(t, map[string]string{"dev1": "1", "prod1": "1", "prod2": "0"}, f.have, f.message())
+		})
+		f.push("2")
+		f.run(3)
+		require.Equal(t, "2", f.have["prod1"])
+		f.lag["prod1"] = true // its controllers have not acted on version 1 yet, and its status is that of 2
+		f.push("1")
+		f.run(1)
+		require.Equal(t, "1", f.have["prod1"])
+		f.offline["prod1"], f.offline["prod2"] = true, false
+		f.play(func() {
+			f.run(60)
+			require.Equal(t, versions("1", "1"), f.have, f.message())
+			require.Equal(t, v1alpha1.Progressing, f.phase("prod"), f.message())
+			require.Contains(t, f.message(), "no status of the bound workload from prod1")
+			f.offline["prod1"], f.lag["prod1"] = false, false
+			delete(f.bad, "prod1@1")
+			f.run(40)
+			require.True(t, f.holds("Succeeded"), f.message())
+		})
+	}, withSpace)
+}
