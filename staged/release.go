@@ -37,11 +37,13 @@ func (d *decider) release(wanted []wave) {
 func (d *decider) retains(rec *v1alpha1.OwnedPlacement) bool {
 	j, n := d.stageOf(rec.Name)
 	active := d.active()
-	if j < active {
+	if j < 0 {
 		return false
 	}
 	status := d.Status.Stages[j]
 	switch {
+	case j < active:
+		return status.Phase == v1alpha1.Pending // it has to be passed again
 	case status.Phase == v1alpha1.RolledBack && !d.byName() || status.Phase == v1alpha1.Skipped:
 		return false
 	case j > active:

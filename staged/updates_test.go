@@ -164,6 +164,33 @@ func TestUpdatesUnderMoveLeaveTheLastStageAlone(t *testing.T) {
 	u.checkAll(map[string]string{"p": "3"})
 }
 
+// Under Move, a new version comes while the workload goes from one stage to the next, and the first stage may not
+// start yet: a stage that has to be passed again keeps its clusters until their turn.
+func TestUpdatesUnderMoveTakeNothingFromStagesWhoseTurnComesAgain(t *testing.T) {
+	text := func(paused string) string {
+		return policyText(stageText("dev", "dev", "paused: "+paused), stageText("mid", "mid"), stageText("prod", "prod"))
+	}
+	u := newUpdated(t, text("false"), "dev/d", "mid/m", "prod/p")
+	for range 10 {
+		if u.roll(1); u.status.ActiveStage == "prod" {
+			break
+		}
+	}
+	u.release("2")
+	u.edit(text("true") + "  updates: Staged\n")
+	u.roll(6)
+	require.NotEmpty(t, u.have["m"], u.last.Message)
+	u.available["d"] = 0
+	u.edit(text("false") + "  updates: Staged\n")
+	u.roll(6)
+	require.Equal(t, "dev", u.status.ActiveStage)
+	require.NotEmpty(t, u.have["m"], u.last.Message)
+	u.available["d"] = 1
+	u.roll(12)
+	u.checkAll(map[string]string{"p": "2"})
+	require.True(t, u.holds("Succeeded"), u.last.Message)
+}
+
 func TestWithoutUpdatesAllIsAsBefore(t *testing.T) {
 	w := fleetOf(t, policyText(stageText("dev", "dev"), stageText("prod", "prod"))+keep, "dev/d", "prod/p")
 	w.settle()

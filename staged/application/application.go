@@ -151,15 +151,16 @@ func (t *Transport) cluster(v player.View, name string, labels map[string]string
 	}
 	source, _, _ := unstructured.NestedMap(app.Object, "spec", "source")
 	id := identify(v, source)
-	if placement := app.GetAnnotations()[placementAnnotation]; placement != "" {
+	placement := placementOf(v, app)
+	if placement != "" {
 		p := placements[placement]
 		if p == nil {
-			p = &fleet.Placement{Name: placement, Ready: true, Open: true, Same: true, Owned: v.Meta.DeletionTimestamp != nil}
+			p = &fleet.Placement{Name: placement, Ready: true, Open: true, Same: true}
 			placements[placement] = p
 		}
 		p.Has, p.Revision, p.Version = append(p.Has, name), id, max(p.Version, versionOf(app))
 	}
-	c.Had = app.GetAnnotations()[placementAnnotation] == "" && text(app, "status", "sync", "revision") != ""
+	c.Had = placement == "" && text(app, "status", "sync", "revision") != ""
 	if !isSynced(app, source) {
 		c.Applied = v.AppliedBefore(name, id)
 		return c
@@ -209,16 +210,25 @@ func cannotTake(app *unstructured.Unstructured) bool {
 	return several || ownedBySet(app) != ""
 }
 
-// ownerOf returns the policy that has the Application of a cluster, if that is another one; "": no other.
-func (t *Transport) ownerOf(v player.View, cluster string) string {
-	placement := ""
-	if app := t.apps[t.options.Name(cluster)]; app != nil {
-		placement = app.GetAnnotations()[placementAnnotation]
-	}
-	if placement == "" || strings.HasPrefix(placement, v.Policy.Name()+v1alpha1.StageSeparator) {
+// placementOf returns the placement of the policy that has an Application; "": none has it.
+func placementOf(v player.View, app *unstructured.Unstructured) string {
+	placement := app.GetAnnotations()[placementAnnotation]
+	if !strings.HasPrefix(placement, v.Policy.Name()+v1alpha1.StageSeparator) {
 		return ""
 	}
-	owner, _, _ := strings.Cut(placement, v1alpha1.StageSeparator)
+	return placement
+}
+
+// ownerOf returns another policy that exists and has the Application of a cluster; "": none has it.
+func (t *Transport) ownerOf(v player.View, cluster string) string {
+	app := t.apps[t.options.Name(cluster)]
+	if app == nil || placementOf(v, app) != "" {
+		return ""
+	}
+	owner, _, has := strings.Cut(app.GetAnnotations()[placementAnnotation], v1alpha1.StageSeparator)
+	if !has || v.Policies != nil && !slices.Contains(v.Policies, owner) {
+		return ""
+	}
 	return v1alpha1.Kind + " " + owner
 }
 
@@ -267,7 +277,7 @@ func (t *Transport) Place(ctx context.Context, v player.View, p fleet.Placement,
 		if app == nil || !t.differs(v, p, cluster) {
 			continue
 		}
-		if versionOf(app) > p.Version {
+		if placementOf(v, app) != "" && versionOf(app) > p.Version {
 			return events, fmt.Errorf("Application %s has version %d, and %d is older", app.GetName(), versionOf(app), p.Version)
 		}
 		patch, err := json.Marshal(map[string]any{
@@ -301,45 +311,28 @@ func replacing(app *unstructured.Unstructured, source map[string]any) map[string
 	return patch
 }
 
-// Disown lets go of the Applications of a placement of a policy that is being deleted, so that another one may
-// take them.
-func (t *Transport) Disown(ctx context.Context, _ player.View, placement string) error {
-	for _, name := range slices.Sorted(maps.Keys(t.apps)) {
-		if app := t.apps[name]; app.GetAnnotations()[placementAnnotation] == placement {
-			if err := t.letGo(ctx, app); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
+// Disown does nothing: an Application belongs to its authors.
+func (t *Transport) Disown(context.Context, player.View, string) error { return nil }
 
 // Remove lets go of the Application of one cluster: name is <placement>/<cluster>. The Application
 // belongs to its authors, so that it stays, with the source that it has.
 func (t *Transport) Remove(ctx context.Context, v player.View, name string) ([]staged.Event, error) {
 	_, cluster, _ := strings.Cut(name, "/")
 	app := t.apps[t.options.Name(cluster)]
-	if app == nil || app.GetAnnotations()[placementAnnotation] == "" || t.ownerOf(v, cluster) != "" {
+	if app == nil || placementOf(v, app) == "" {
 		return nil, nil
 	}
-	if err := t.letGo(ctx, app); err != nil {
-		return nil, err
-	}
-	return []staged.Event{{Type: "Normal", Reason: "ApplicationReleased", Message: "let go of Application " + app.GetName()}}, nil
-}
-
-// letGo takes the annotations of a placement off an Application.
-func (t *Transport) letGo(ctx context.Context, app *unstructured.Unstructured) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": app.GetUID(), "resourceVersion": app.GetResourceVersion(),
 		"annotations": map[string]any{placementAnnotation: nil, v1alpha1.VersionAnnotation: nil}}})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	stored, err := t.hub.Patch(ctx, Kind, types.NamespacedName{Namespace: t.options.Namespace, Name: app.GetName()}, types.MergePatchType, patch, metav1.PatchOptions{})
-	if err == nil {
-		t.apps[app.GetName()] = stored
+	if err != nil {
+		return nil, err
 	}
-	return err
+	t.apps[app.GetName()] = stored
+	return []staged.Event{{Type: "Normal", Reason: "ApplicationReleased", Message: "let go of Application " + app.GetName()}}, nil
 }
 
 func versionOf(app *unstructured.Unstructured) int64 {

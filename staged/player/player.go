@@ -302,7 +302,7 @@ func (p *Player) world(s *policyState) fleet.World {
 	if p.source != nil {
 		s.workload = p.source.workload(v, s, p.wall())
 	}
-	v.Contents, v.Workload = s.contents, s.workload
+	v.Contents, v.Workload, v.Policies = s.contents, s.workload, slices.Sorted(maps.Keys(p.policies))
 	w := p.transport.World(v)
 	p.answers.show(v, &w)
 	w.Conflicts = append(w.Conflicts, p.newcomers(v.Policy.Name())...)

@@ -146,7 +146,7 @@ func (f *fleet) put(fields map[string]any) {
 	}
 }
 
-// setStatus writes a status, unless it is there.
+// setStatus writes a status, unless it is there. A Player may write the object at the same time.
 func (f *fleet) setStatus(kind schema.GroupVersionKind, key types.NamespacedName, status any) {
 	f.t.Helper()
 	old, err := f.hub.Get(f.t.Context(), kind, key)
@@ -161,7 +161,10 @@ func (f *fleet) setStatus(kind schema.GroupVersionKind, key types.NamespacedName
 	if kind == application.Kind {
 		sub = nil
 	}
-	_, err = f.hub.Update(f.t.Context(), old, metav1.UpdateOptions{}, sub...)
+	if _, err = f.hub.Update(f.t.Context(), old, metav1.UpdateOptions{}, sub...); apierrors.IsConflict(err) {
+		f.setStatus(kind, key, status)
+		return
+	}
 	require.NoError(f.t, err)
 }
 

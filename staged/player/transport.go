@@ -24,6 +24,8 @@ type View struct {
 	Workload fleet.Workload
 	// Contents are the revisions whose content is known.
 	Contents map[fleet.RevisionID]fleet.Snapshot
+	// Policies are the names of the StagedBindingPolicies that exist; nil: that is not known.
+	Policies []string
 }
 
 // AppliedBefore returns the revision that the ledger has for a cluster that has not confirmed the one that it was
