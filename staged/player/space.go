@@ -1,8 +1,10 @@
 package player
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -163,6 +165,9 @@ func (s *space) show(v View, r *bindingpolicy.Rollout) {
 		}
 	}
 	for cluster, rec := range records {
+		slices.SortFunc(works[cluster], func(a, b *manifestWork) int { // the newest order first
+			return cmp.Or(b.ordered.Compare(a.ordered), strings.Compare(a.binding, b.binding))
+		})
 		r.ObserveCluster(s.cluster(v, cluster, works[cluster], parseMark(v, rec.Mark).told(rec.Desired)))
 	}
 }
@@ -184,7 +189,9 @@ func (s *space) cluster(v View, name string, works []*manifestWork, m mark) flee
 		manifests = append(manifests, w.manifests...)
 		ordered, confirmed = later(ordered, w.ordered), later(confirmed, w.confirmed)
 	}
-	told, _ := fleet.Identify(unique(manifests))
+	manifests, agree := unique(manifests)
+	told, _ := fleet.Identify(manifests)
+	applied = applied && agree // else one of them is not what the hub holds by now
 	_, known := v.Contents[told]
 	statuses := s.statusesOf(name)
 	if open && told != m.revision && m.next != told.Short() {
@@ -249,15 +256,18 @@ func (s *space) statusesOf(cluster string) []*clusterStatus {
 	return slices.SortedFunc(maps.Values(s.statuses[cluster]), func(a, b *clusterStatus) int { return strings.Compare(a.object.String(), b.object.String()) })
 }
 
-// unique leaves out manifests that several ManifestWorks hold.
-func unique(all []*unstructured.Unstructured) (list []*unstructured.Unstructured) {
+// unique leaves out manifests that several ManifestWorks hold, and reports whether they agree.
+func unique(all []*unstructured.Unstructured) (list []*unstructured.Unstructured, agree bool) {
+	agree = true
 	for _, obj := range all {
-		same := func(o *unstructured.Unstructured) bool {
+		n := slices.IndexFunc(list, func(o *unstructured.Unstructured) bool {
 			return o.GroupVersionKind() == obj.GroupVersionKind() && o.GetNamespace() == obj.GetNamespace() && o.GetName() == obj.GetName()
-		}
-		if !slices.ContainsFunc(list, same) {
+		})
+		if n < 0 {
 			list = append(list, obj)
+		} else if !reflect.DeepEqual(list[n].Object, obj.Object) {
+			agree = false
 		}
 	}
-	return list
+	return list, agree
 }
