@@ -48,6 +48,27 @@ func TestAfterALossBindingPoliciesGetANewVersion(t *testing.T) {
 	require.True(t, w.holds("Succeeded"), w.last.Message)
 }
 
+// A program that is late sees a BindingPolicy of before it was removed and made again. That is no restored backup.
+func TestAnOldViewIsNoRestoredStatus(t *testing.T) {
+	text := func(more ...string) string { return policyText(stageText("prod", "prod", append(more, "soak: 1h")...)) + keep }
+	w := fleetOf(t, text("maxConcurrency: 1"), "prod/p1")
+	w.settle()
+	const name = "s.stage.prod.1"
+	old := w.policies[name]
+	w.edit(text())
+	w.settle()
+	require.NotContains(t, w.exist(), name)
+	w.edit(text("maxConcurrency: 1"))
+	w.decide()
+	made := w.policies[name]
+	require.NotEqual(t, old.UID, made.UID)
+	w.policies[name] = old
+	w.decide(1)
+	w.policies[name] = made
+	w.settle()
+	require.EqualValues(t, 1, stageStatus(w.status, "prod").Attempt, w.log)
+}
+
 // A status that is restored from before a loss has older versions than what exists: nothing goes back to them.
 func TestAfterARestoreNoVersionGoesBack(t *testing.T) {
 	w := fleetOf(t, policyText(stageText("prod", "prod")), "prod/p")

@@ -64,9 +64,12 @@ func (d *decider) adopt() (lost bool) {
 		}
 		s.Version = max(s.Version, p.Version)
 		if rec := d.owned(name); rec != nil {
-			d.restored = d.restored || rec.UID != "" && p.UID != rec.UID
-			if rec.UID = p.UID; p.Version > rec.Version {
-				rec.Spec = "" // the record is an old one: it needs a new version
+			switch {
+			case p.Version > rec.Version:
+				rec.UID, rec.Spec = p.UID, "" // the record is an old one: it needs a new version
+			case p.Version == rec.Version: // an older one may be a view of before it was made again
+				d.restored = d.restored || rec.UID != "" && p.UID != rec.UID
+				rec.UID = p.UID
 			}
 			continue
 		}

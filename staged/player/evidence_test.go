@@ -48,6 +48,27 @@ func TestALateStatusOfTheOldVersion(t *testing.T) {
 	}, withSpace)
 }
 
+// An object that was deleted in a cluster and made again counts its generations from one. Its status is evidence if it
+// was written after the delivery.
+func TestAnObjectThatWasMadeAgain(t *testing.T) {
+	scenario(t, strings.Replace(portPolicy, "progressDeadlineSeconds: 30", "soak: 60s", 1), func(t *testing.T, f *fleet) {
+		f.lag, f.acted, f.counts = map[string]bool{}, map[string]string{}, map[string]int64{}
+		f.play(func() {
+			for _, version := range []string{"1", "2"} {
+				f.push(version)
+				f.run(100)
+				require.True(t, f.holds("Succeeded"), f.message())
+			}
+			f.push("3")
+			f.run(30)
+			require.Equal(t, v1alpha1.Soaking, f.phase("prod"), f.message())
+			f.counts["prod1"] = 1
+			f.run(100)
+			require.True(t, f.holds("Succeeded"), f.message())
+		})
+	}, withSpace)
+}
+
 // A15: a held cluster loses its Deployment and receives the newest content before its turn. It is named,
 // nothing has succeeded until it was observed with the revision, and it takes its turn.
 func TestAHeldClusterEscapes(t *testing.T) {

@@ -242,7 +242,7 @@ func (m mark) isOrdered(v View, status *clusterStatus) bool {
 	case reflect.DeepEqual(withoutMetadata(now), withoutMetadata(then)):
 		return after // no generation rises
 	}
-	if !known || status.generation == 0 {
+	if !known || status.generation < max(1, counted.generation) { // a generation that has fallen is that of another object
 		return after
 	}
 	return status.generation > counted.generation && status.written.Unix() >= m.confirmed

@@ -27,6 +27,9 @@ func (h *history) judge(a *actor, before, after v1alpha1.Status) {
 	}
 	for i, s := range d.stages {
 		was, is := stageIn(before, s.name), stageIn(after, s.name)
+		if is.Phase == v1alpha1.RolledBack && was.Phase != is.Phase {
+			h.checkBack(a, after)
+		}
 		switch {
 		case is.Phase == v1alpha1.Skipped && (was.Phase != is.Phase || was.FulfilledWith != is.FulfilledWith):
 			h.skipped(a, after, d, i)
@@ -337,6 +340,24 @@ func (h *history) checkCause(a *actor, s v1alpha1.Status, d design, i int) {
 	})
 	if !was {
 		h.broken("S2: stage %s fails for %s, and nothing was ever bad with it", d.stages[i].name, wanted)
+	}
+}
+
+// checkBack is that a stage was rolled back only once its clusters really have what they go back to (2.6), unless
+// the player has not seen yet that they were given something else.
+func (h *history) checkBack(a *actor, s v1alpha1.Status) {
+	for name, rec := range records(s) {
+		m := h.members[name]
+		if rec.Back == "" || m == nil || !h.kind.places() || h.trust || m.has() == h.versions[rec.Back] {
+			continue
+		}
+		for _, kind := range a.direct.Kinds() {
+			if a.shown[kind] < len(h.serverOf(kind).changes[kind]) {
+				h.counts["rolled back by an old view"]++
+				return
+			}
+		}
+		h.broken("S4: a stage is rolled back, and cluster %s has %s instead of %s", name, m.has(), h.versions[rec.Back])
 	}
 }
 
