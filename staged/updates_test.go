@@ -164,7 +164,7 @@ func TestUpdatesUnderMoveLeaveTheLastStageAlone(t *testing.T) {
 	u.checkAll(map[string]string{"p": "3"})
 }
 
-// Under Move, a new version comes while the workload goes from one stage to the next, and the first stage may not
+// Under Move, a new version comes while the workload goes from one stage to the next, and the first stage cannot
 // start yet: a stage that has to be passed again keeps its clusters until their turn.
 func TestUpdatesUnderMoveTakeNothingFromStagesWhoseTurnComesAgain(t *testing.T) {
 	text := func(paused string) string {

@@ -210,7 +210,7 @@ func cannotTake(app *unstructured.Unstructured) bool {
 	return several || ownedBySet(app) != ""
 }
 
-// placementOf returns the placement of the policy that has an Application; "": none has it.
+// placementOf returns the placement of the policy that an Application is in; "": it is in no placement of it.
 func placementOf(v player.View, app *unstructured.Unstructured) string {
 	placement := app.GetAnnotations()[placementAnnotation]
 	if !strings.HasPrefix(placement, v.Policy.Name()+v1alpha1.StageSeparator) {
@@ -219,7 +219,7 @@ func placementOf(v player.View, app *unstructured.Unstructured) string {
 	return placement
 }
 
-// ownerOf returns another policy that exists and has the Application of a cluster; "": none has it.
+// ownerOf returns another policy that exists and has the Application of a cluster; "": no other policy has it.
 func (t *Transport) ownerOf(v player.View, cluster string) string {
 	app := t.apps[t.options.Name(cluster)]
 	if app == nil || placementOf(v, app) != "" {

@@ -47,7 +47,7 @@ func (r *run) lint(ctx context.Context) error {
 // expandTemplates is KubeStellar's annotation of an object that differs by cluster.
 const expandTemplates = control.Group + "/expand-templates"
 
-// lintTemplates finds objects of which it is not known what a cluster has, with staged updates.
+// lintTemplates finds, with staged updates, objects that differ by cluster.
 func (r *run) lintTemplates() {
 	if r.in.Policy.Spec.Updates != v1alpha1.Staged {
 		return
