@@ -50,7 +50,9 @@ func TestAfterALossBindingPoliciesGetANewVersion(t *testing.T) {
 
 // A program that is late sees a BindingPolicy of before it was removed and made again. That is no restored backup.
 func TestAnOldViewIsNoRestoredStatus(t *testing.T) {
-	text := func(more ...string) string { return policyText(stageText("prod", "prod", append(more, "soak: 1h")...)) + keep }
+	text := func(more ...string) string {
+		return policyText(stageText("prod", "prod", append(more, "soak: 1h")...)) + keep
+	}
 	w := fleetOf(t, text("maxConcurrency: 1"), "prod/p1")
 	w.settle()
 	const name = "s.stage.prod.1"

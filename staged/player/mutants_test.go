@@ -30,7 +30,8 @@ type mutant struct {
 // TestMutants checks that the model sees: each mutant breaks one rule, and the histories must find that.
 // The table is printed. The mutants of F2 are played again with -together, in which delivery and report are one
 // step: with 60 histories of each transport the one that counts a report of any revision is found by history 20
-// of OCM, and not at all in one step.
+// of OCM, and not at all in one step. Two mutants of the fence and of restored statuses are found by
+// TestALateWriteChangesNothing and TestRecovering, and by no history: what a restored status says is believed there.
 func TestMutants(t *testing.T) {
 	require.GreaterOrEqual(t, len(mutants), 30)
 	for _, m := range mutants {

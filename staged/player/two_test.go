@@ -157,6 +157,51 @@ func TestPlayerDeletesWhatItHasRead(t *testing.T) {
 	})
 }
 
+// changedBeforePatch has another Player write a BindingPolicy right before it is written for the first time.
+type changedBeforePatch struct {
+	hubTransport
+	answers *[]error
+}
+
+func (c changedBeforePatch) Patch(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, t types.PatchType, data []byte, o metav1.PatchOptions, sub ...string) (*unstructured.Unstructured, error) {
+	if kind == bindingPolicyKind && len(*c.answers) == 0 {
+		patch := []byte(`{"metadata": {"annotations": {"changed": "by somebody"}}}`)
+		if _, err := c.cluster.Patch(ctx, kind, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			return nil, err
+		}
+	}
+	stored, err := c.hubTransport.Patch(ctx, kind, name, t, data, o, sub...)
+	if kind == bindingPolicyKind {
+		*c.answers = append(*c.answers, err)
+	}
+	return stored, err
+}
+
+// A BindingPolicy that another Player has written since it was read is not written over: the late write fails.
+func TestALateWriteChangesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t, twoStages(""))
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		var answers []error
+		go func() {
+			done <- player.Play(ctx, changedBeforePatch{hubTransport{h.cluster, h}, &answers}, player.Options{})
+		}()
+		h.turn()
+		_, err := h.cluster.Patch(ctx, stagedPolicyKind, policyName, types.JSONPatchType, []byte(`[{"op": "remove", "path": "/spec/stages/0/clusterSelectors"}]`), metav1.PatchOptions{})
+		require.NoError(t, err)
+		for range 4 {
+			h.turn()
+		}
+		stop()
+		<-done
+		require.Len(t, answers, 2)
+		require.True(t, apierrors.IsConflict(answers[0]), "%v", answers[0])
+		require.NoError(t, answers[1])
+		require.Empty(t, h.policies["s.stage.dev"].Spec.ClusterSelectors)
+	})
+}
+
 // Somebody deletes what the Player creates, as soon as it is there.
 func TestPlayerBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
