@@ -15,7 +15,7 @@ DURATION ?= 30m
 DIR ?= proxy
 SUITES ?= controller-runtime jobset lws
 
-.PHONY: apiserver-figures binaries conformance-apps conformance-e2e controllers-e2e rabbitmq demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories player-histories mutants hostile e2e recordings suites tidy matrix release develop api proxy metering race growth clients
+.PHONY: apiserver-figures binaries conformance-apps conformance-e2e controllers-e2e programs demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories player-histories mutants hostile e2e recordings suites tidy matrix release develop api proxy metering race growth clients
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -101,8 +101,8 @@ hunt-managers: ## whole managers with a bug over the API server in memory, which
 hunt-operators: ## public operators at versions that have a known bug, which must be found, and with the fix; a first build takes minutes
 	stage/lab/internal/hunts/operators
 
-rabbitmq: ## the unchanged cluster-operator of RabbitMQ against the server, to the end of its reconcile; a first build takes minutes
-	cd stage/lab && STAGECRAFT_RABBITMQ=1 $(GO) test ./internal/harnesses -run TestRabbitMQ -v
+programs: ## unchanged programs of others against the server: RabbitMQ's operator, the recommender of VerticalPodAutoscalers; a first build takes minutes
+	cd stage/lab && STAGECRAFT_PROGRAMS=1 $(GO) test ./internal/harnesses -run 'TestRabbitMQ|TestVPARecommender' -v -timeout 30m
 
 oracle-defaults: ## OBJECTS (2000) random objects of each kind, filled in by Kubernetes and by ours
 	cd stage/lab/internal/oracle && $(GO) test ./defaults -timeout 0 -v -objects $(or $(OBJECTS),2000)
