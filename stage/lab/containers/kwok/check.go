@@ -11,14 +11,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// check finds what CEL cannot know: fields that a Node, a Pod or a container does not have, and
-// resources that are not measured.
-func check(e ast.Expr) (err error) {
+// missing are the variables that metrics of a dimension do not have.
+var missing = map[string][]string{"node": {"pod", "container"}, "pod": {"container"}}
+
+// check finds what CEL cannot know: fields that a Node, a Pod or a container does not have, variables of
+// another dimension, and resources that are not measured.
+func check(e ast.Expr, dimension string) (err error) {
 	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
 		if err != nil {
 			return
 		}
 		switch e.Kind() {
+		case ast.IdentKind:
+			if slices.Contains(missing[dimension], e.AsIdent()) {
+				err = fmt.Errorf("a metric of the dimension %s has no %s", dimension, e.AsIdent())
+			}
 		case ast.SelectKind:
 			s := e.AsSelect()
 			if t := typeOf(s.Operand()); t != nil && t.Kind() == reflect.Struct && typeOf(e) == nil {

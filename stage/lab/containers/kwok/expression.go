@@ -132,21 +132,21 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// compile compiles an expression of a usage or, with a Node, of a metric.
-func compile(expression string, metric bool) (*program, error) {
+// compile compiles an expression of a metric of a dimension; "" is for a usage.
+func compile(expression, dimension string) (*program, error) {
 	all, err := environments()
 	if err != nil {
 		return nil, err
 	}
 	env := all.usage
-	if metric {
+	if dimension != "" {
 		env = all.metric
 	}
 	compiled, issues := env.Compile(expression)
 	if issues != nil && issues.Err() != nil {
 		return nil, issues.Err()
 	}
-	if err := check(compiled.NativeRep().Expr()); err != nil {
+	if err := check(compiled.NativeRep().Expr(), dimension); err != nil {
 		return nil, err
 	}
 	p, err := env.Program(compiled, cel.CostLimit(maxCost))

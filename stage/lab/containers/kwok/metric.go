@@ -32,12 +32,12 @@ func (s spot) at(path string, steps ...any) spot {
 func (s spot) refuse(format string, args ...any) { s.fault(s.n, s.path, format, args...) }
 
 // compile compiles an expression of a metric, which is not optional.
-func (s spot) compile(expression string) *program {
+func (s spot) compile(expression, dimension string) *program {
 	if expression == "" {
 		s.refuse("want an expression")
 		return nil
 	}
-	p, err := compile(expression, true)
+	p, err := compile(expression, dimension)
 	if err != nil {
 		s.refuse("%v", err)
 	}
@@ -85,7 +85,7 @@ func (m *metric) compile(at spot) {
 	names := make([]string, len(m.Labels))
 	for i := range m.Labels {
 		l := &m.Labels[i]
-		l.program = at.at(fmt.Sprintf(".labels[%d].value", i), "labels", i, "value").compile(l.Value)
+		l.program = at.at(fmt.Sprintf(".labels[%d].value", i), "labels", i, "value").compile(l.Value, m.Dimension)
 		names[i] = l.Name
 	}
 	m.desc = prometheus.NewDesc(m.Name, m.Help, names, nil)
@@ -94,7 +94,7 @@ func (m *metric) compile(at spot) {
 	}
 	switch m.Kind {
 	case "gauge", "counter":
-		m.program = at.at(".value", "value").compile(m.Value)
+		m.program = at.at(".value", "value").compile(m.Value, m.Dimension)
 		if len(m.Buckets) > 0 {
 			at.at(".buckets", "buckets").refuse("only a histogram has buckets")
 		}
@@ -120,7 +120,7 @@ func (m *metric) compileBuckets(at spot) {
 			where.refuse("two buckets have the same le")
 		}
 		seen[b.Le] = true
-		b.program = at.at(fmt.Sprintf(".buckets[%d].value", i), "buckets", i, "value").compile(b.Value)
+		b.program = at.at(fmt.Sprintf(".buckets[%d].value", i), "buckets", i, "value").compile(b.Value, m.Dimension)
 	}
 	slices.SortStableFunc(m.Buckets, func(a, b bucket) int {
 		if a.Le < b.Le {

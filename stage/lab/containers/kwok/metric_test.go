@@ -160,9 +160,10 @@ spec:
     unit: s
   - {name: b, kind: gauge}
   - {name: b, kind: counter, value: 'node.Usage("disk")'}
-  - {name: c, kind: histogram, value: '1', buckets: [{le: 1, value: nothing}, {le: 1, value: '1'}, {le: -1, value: '1'}]}
-  - {name: d, kind: gauge, value: 'pod.CumulativeUsage("memory")', buckets: [{le: 1, value: '1'}]}
+  - {name: c, kind: histogram, value: '1', buckets: [{le: 1, value: nothing}, {le: 1, value: '1'}, {le: -1, value: 'node.CumulativeUsage("memory")'}]}
+  - {name: d, kind: gauge, value: 'pod.SinceSecond()', buckets: [{le: 1, value: '1'}]}
   - {name: "", kind: gauge, value: '1'}
+  - {name: e, kind: gauge, dimension: pod, value: 'container.resources.limits.size()'}
 `))
 	for _, want := range []string{
 		`m.yaml:5:9: spec.path: "/metrics/{node}" is not supported: want words and {nodeName} between slashes`,
@@ -176,8 +177,9 @@ spec:
 		"m.yaml:15:39: spec.metrics[3].value: a histogram has buckets instead of a value",
 		"spec.metrics[3].buckets[0].value: ", "undeclared reference to 'nothing'",
 		"spec.metrics[3].buckets[1].le: two buckets have the same le", "spec.metrics[3].buckets[2].le: want a number of at least 0",
-		`spec.metrics[4].value: CumulativeUsage of "memory" is not supported: want one of [cpu]`, "spec.metrics[4].buckets: only a histogram has buckets",
+		`spec.metrics[3].buckets[2].value: CumulativeUsage of "memory" is not supported: want one of [cpu]`, "spec.metrics[4].buckets: only a histogram has buckets",
 		`spec.metrics[5]: "" is not a valid metric name`,
+		"spec.metrics[6].value: a metric of the dimension pod has no container", `spec.metrics[4].value: a metric of the dimension node has no pod`,
 	} {
 		require.ErrorContains(t, err, want)
 	}

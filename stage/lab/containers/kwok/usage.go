@@ -31,7 +31,7 @@ func (s *usageSpec) compile(d *decoder, n *yaml.Node) {
 			case v.Value == nil && v.Expression == nil:
 				d.fault(at, path, "want value or expression")
 			case v.Value == nil:
-				p, err := compile(*v.Expression, false)
+				p, err := compile(*v.Expression, "")
 				if err != nil {
 					d.fault(find(at, "expression"), path+".expression", "%v", err)
 				}
