@@ -14,12 +14,14 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
 	"github.com/stagecraft-go/stagecraft/stage/lab/containers"
+	"github.com/stagecraft-go/stagecraft/stage/lab/containers/kwok"
 	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
 
@@ -196,4 +198,40 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[1]s}]`, nam
 	require.NoError(t, err)
 	require.Contains(t, text, "\nnode_cpu_usage_seconds_total 0 ")
 	require.NotContains(t, text, "container_", "nothing says what the Pod uses")
+}
+
+// TestMetricsOfKwok: kwok's files say what containers use and which metrics their kubelet has. A client
+// reads them through the proxy, at the path of the file.
+func TestMetricsOfKwok(t *testing.T) {
+	rules, err := kwok.Parse("kwok.yaml", []byte(`
+kind: ClusterResourceUsage
+apiVersion: kwok.x-k8s.io/v1alpha1
+metadata: {name: by-request}
+spec: {usages: [{usage: {cpu: {expression: 'container.resources.requests["cpu"] / 2'}, memory: {value: 1Gi}}}]}
+---
+kind: Metric
+apiVersion: kwok.x-k8s.io/v1alpha1
+metadata: {name: cpu}
+spec:
+  path: /metrics/nodes/{nodeName}/metrics/cpu
+  metrics:
+  - {name: cpu_seconds_total, kind: counter, dimension: container, labels: [{name: container, value: container.name}], value: 'pod.CumulativeUsage("cpu", container.name)'}
+`))
+	require.NoError(t, err)
+	lab := labtest.New(t, labtest.Options{Containers: rules.Options(kwok.Host{})})
+	config := apiserver.Start(t, lab.Cluster(), apiserver.Options{})
+	pod := podNamed("p")
+	pod.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("500m")}
+	lab.Apply(pod)
+	lab.WaitCurrent()
+	lab.Advance(time.Minute)
+	read := kubelet(t, lab, config)
+	text, err := read("/metrics/nodes/" + nodeOf(lab) + "/metrics/cpu")
+	require.NoError(t, err)
+	require.Equal(t, "# HELP cpu_seconds_total \n# TYPE cpu_seconds_total counter\ncpu_seconds_total{container=\"c\"} 15\n", text)
+	text, err = read("/metrics/resource")
+	require.NoError(t, err)
+	require.Equal(t, 15.0, sampleOf(t, text, "pod_cpu_usage_seconds_total").GetCounter().GetValue())
+	_, err = read("/metrics/nodes/other/metrics/cpu")
+	require.ErrorContains(t, err, "no Metric has the path /metrics/nodes/other/metrics/cpu for Node "+nodeOf(lab))
 }
