@@ -15,13 +15,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"github.com/stagecraft-go/stagecraft/examples/stagecraft/internal/manifests"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 )
 
 // applyAll applies objects through the server, so that the server fills them in and refuses what a cluster
 // would: definitions first, then namespaces, then the others in their order. It applies all it can, and
 // returns all faults with their places.
-func applyAll(ctx context.Context, config *rest.Config, objects []manifest) error {
+func applyAll(ctx context.Context, config *rest.Config, objects []manifests.Manifest) error {
 	if len(objects) == 0 {
 		return nil
 	}
@@ -30,11 +31,11 @@ func applyAll(ctx context.Context, config *rest.Config, objects []manifest) erro
 		return err
 	}
 	objects = slices.Clone(objects)
-	slices.SortStableFunc(objects, func(a, b manifest) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(objects, func(a, b manifests.Manifest) int { return rank(a) - rank(b) })
 	var faults []error
 	for _, m := range objects {
 		if err := apply(ctx, cluster, m.Unstructured); err != nil {
-			faults = append(faults, m.at(fieldOf(err), err))
+			faults = append(faults, m.At(fieldOf(err), err))
 		}
 	}
 	if err := errors.Join(faults...); err != nil {
@@ -44,7 +45,7 @@ func applyAll(ctx context.Context, config *rest.Config, objects []manifest) erro
 }
 
 // rank orders the kinds that others need.
-func rank(m manifest) int {
+func rank(m manifests.Manifest) int {
 	if place := slices.Index([]string{"CustomResourceDefinition", "Namespace"}, m.GetKind()); place >= 0 {
 		return place
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stagecraft-go/stagecraft/examples/stagecraft/internal/stages"
 	"github.com/stagecraft-go/stagecraft/stage/diagram"
 	"github.com/stagecraft-go/stagecraft/stage/lab/record"
 )
@@ -65,16 +66,16 @@ themselves are drawn. The picture goes to standard output, or to --out.`,
 }
 
 // diagram draws the lives of the objects, or the Stages without an object.
-func (o *exploration) diagram(c *cobra.Command, in input, selectors bool) (*diagram.Diagram, error) {
-	if len(in.objects) == 0 {
+func (o *exploration) diagram(c *cobra.Command, in stages.Input, selectors bool) (*diagram.Diagram, error) {
+	if len(in.Objects) == 0 {
 		_, err := o.compile(in)
-		return diagram.FromStages(in.stages()), err
+		return diagram.FromStages(in.Stages()), err
 	}
 	graph, _, err := o.graph(c, in)
 	if err != nil {
 		return nil, err
 	}
-	return diagram.FromGraph(graph, diagram.Options{Stages: in.stages(), Selectors: selectors}), nil
+	return diagram.FromGraph(graph, diagram.Options{Stages: in.Stages(), Selectors: selectors}), nil
 }
 
 // writeOut writes a result to a file, as a whole or not at all, or to standard output.

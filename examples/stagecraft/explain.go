@@ -1,15 +1,13 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/stagecraft-go/stagecraft/examples/stagecraft/internal/stages"
 	"github.com/stagecraft-go/stagecraft/stage"
-	"github.com/stagecraft-go/stagecraft/stage/explore"
 )
 
 func explainCommand() *cobra.Command {
@@ -38,7 +36,10 @@ cluster is shown as a cluster would store it.`,
 		if err != nil {
 			return err
 		}
-		explanations, err := explainAll(c.Context(), set, in, e)
+		if len(in.Objects)+len(in.Others) == 0 {
+			return errNoObject(in)
+		}
+		explanations, err := in.Explain(c.Context(), set, e)
 		if err != nil {
 			return err
 		}
@@ -47,79 +48,16 @@ cluster is shown as a cluster would store it.`,
 	return c
 }
 
-// explainAll explains what may happen now. If no object has Stages, it explains that for each object.
-func explainAll(ctx context.Context, set *stage.Set, in input, e explore.Options) (all []stage.Explanation, err error) {
-	if len(in.objects)+len(in.others) == 0 {
-		return nil, in.errNoObject()
-	}
-	if len(in.objects) == 0 {
-		in.objects, in.others = in.others, nil
-	}
-	e.MaxStates, e.OtherObjects = 1, in.others
-	graph, err := explore.Explore(ctx, set, e, in.objects...)
-	if err != nil {
-		return nil, err
-	}
-	for i, obj := range in.objects {
-		if stored := graph.States[graph.Starts[i]].Object(); obj.GetUID() == "" && stored != nil {
-			obj = stored
-		}
-		all = append(all, set.Explain(obj, e.Start))
-	}
-	return all, nil
-}
-
-// An explanation is what Explain says, as data.
-type explanation struct {
-	Object string             `json:"object"`
-	Time   time.Time          `json:"time"`
-	Stages []stageExplanation `json:"stages"`
-}
-
-type stageExplanation struct {
-	Stage        string        `json:"stage"`
-	Matches      bool          `json:"matches"`
-	Requirements []requirement `json:"requirements"`
-	Chance       float64       `json:"chance,omitempty"`
-	Delay        string        `json:"delay,omitempty"`
-}
-
-type requirement struct {
-	Path  string `json:"path"`
-	Text  string `json:"text"`
-	Holds bool   `json:"holds"`
-	Error string `json:"error,omitempty"`
-}
-
 func printExplanations(w io.Writer, output string, all []stage.Explanation) error {
-	data := []explanation{}
+	data := []stages.Explanation{}
 	for _, e := range all {
 		if output == "text" {
 			fmt.Fprint(w, e)
 		}
-		one := explanation{Object: e.Key.String(), Time: e.Time, Stages: []stageExplanation{}}
-		for _, s := range e.Stages {
-			one.Stages = append(one.Stages, explained(s))
-		}
-		data = append(data, one)
+		data = append(data, stages.Explained(e))
 	}
 	if output == "text" {
 		return nil
 	}
 	return encode(w, output, data)
-}
-
-func explained(s stage.StageExplanation) stageExplanation {
-	one := stageExplanation{Stage: s.Stage, Matches: s.Matches, Requirements: []requirement{}}
-	for _, r := range s.Requirements {
-		next := requirement{Path: r.Path, Text: r.Text, Holds: r.OK}
-		if r.Err != nil {
-			next.Error = r.Err.Error()
-		}
-		one.Requirements = append(one.Requirements, next)
-	}
-	if s.Matches {
-		one.Chance, one.Delay = s.Candidate.Probability, explore.FormatDelay(s.Candidate.Delay)
-	}
-	return one
 }

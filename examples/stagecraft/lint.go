@@ -1,14 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
-	"github.com/stagecraft-go/stagecraft/stage"
-	"github.com/stagecraft-go/stagecraft/stage/lint"
+	"github.com/stagecraft-go/stagecraft/examples/stagecraft/internal/stages"
 )
 
 func lintCommand() *cobra.Command {
@@ -32,51 +30,20 @@ Exit codes: 0 nothing found, 1 faults or findings, 2 no answer.`,
 			return err
 		}
 		_, fault := in.compile(read)
-		var faults stage.Errors
-		errors.As(fault, &faults)
-		return printFindings(c.OutOrStdout(), *output, findingsOf(faults, lint.Check(read.sources...)))
+		return printFindings(c.OutOrStdout(), *output, append(stages.Faults(fault), read.Lint()...))
 	}
 	return c
 }
 
-// A finding is a fault or a finding of lint as data. Rule is "fault" for what does not compile.
-type finding struct {
-	File    string `json:"file,omitempty"`
-	Line    int    `json:"line,omitempty"`
-	Column  int    `json:"column,omitempty"`
-	Stage   string `json:"stage,omitempty"`
-	Path    string `json:"path,omitempty"`
-	Rule    string `json:"rule"`
-	Message string `json:"message"`
-	Advice  string `json:"advice,omitempty"`
-	// Informational findings do not make lint fail.
-	Informational bool `json:"informational,omitempty"`
-
-	text string
-}
-
-func findingsOf(faults stage.Errors, findings []lint.Finding) []finding {
-	all := []finding{}
-	for _, f := range faults {
-		all = append(all, finding{File: f.Position.File, Line: f.Position.Line, Column: f.Position.Column, Stage: f.Stage, Path: f.Path,
-			Rule: "fault", Message: f.Err.Error(), Informational: f.Warning, text: f.Error()})
-	}
-	for _, f := range findings {
-		all = append(all, finding{File: f.Position.File, Line: f.Position.Line, Column: f.Position.Column, Stage: f.Stage, Path: f.Path,
-			Rule: string(f.Rule), Message: f.Message, Advice: f.Advice, Informational: f.Rule.Informational(), text: f.String()})
-	}
-	return all
-}
-
 // printFindings prints findings. The error is the answer no if one of them is more than informational.
-func printFindings(w io.Writer, output string, all []finding) error {
+func printFindings(w io.Writer, output string, all []stages.Finding) error {
 	var no error
 	for _, f := range all {
 		if !f.Informational {
 			no = errNo
 		}
 		if output == "text" {
-			fmt.Fprintln(w, f.text)
+			fmt.Fprintln(w, f)
 		}
 	}
 	if output == "text" {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/stagecraft-go/stagecraft/examples/stagecraft/internal/statuses"
 	"github.com/stagecraft-go/stagecraft/kstatus"
 	"github.com/stagecraft-go/stagecraft/kstatus/wait"
 )
@@ -106,9 +107,9 @@ func (o *readiness) run(c *cobra.Command, args []string) error {
 // judgeFiles prints the status of the objects of files. It also prints the status of the sound objects of a
 // faulty input.
 func (o *readiness) judgeFiles(c *cobra.Command, files []string) error {
-	manifests, faults := readManifests(files, c.InOrStdin(), false)
+	sound, faults := readManifests(files, c.InOrStdin(), false)
 	var objects []*unstructured.Unstructured
-	for _, m := range manifests {
+	for _, m := range sound {
 		objects = append(objects, m.Unstructured)
 	}
 	if faults == nil && o.audit {
@@ -117,7 +118,7 @@ func (o *readiness) judgeFiles(c *cobra.Command, files []string) error {
 	if len(objects) == 0 {
 		return faults
 	}
-	err := o.print(c.OutOrStdout(), o.judge(c.Context(), fileReader(objects), objects))
+	err := o.print(c.OutOrStdout(), o.judge(c.Context(), statuses.Objects(objects), objects))
 	return cmp.Or(faults, err)
 }
 
@@ -170,34 +171,19 @@ func (o *readiness) waitFor(c *cobra.Command, args []string) error {
 
 func (o *readiness) rules() *kstatus.Rules { return profiles[*o.profile].HonorNoWait(o.noWait) }
 
-// A verdict is a result with its object, its explanation and the children that count.
-type verdict struct {
-	kstatus.Result
-	obj      *unstructured.Unstructured
-	explain  kstatus.Explanation
-	children []kstatus.Child
-}
-
 // judge computes the status of each object, with others as possible children.
-func (o *readiness) judge(ctx context.Context, others kstatus.Reader, objects []*unstructured.Unstructured) []verdict {
-	rules, now := o.rules(), time.Now()
-	var verdicts []verdict
-	for _, obj := range objects {
-		// The error says which look-ups failed; in files, that a child is not in the input.
-		result, children, _ := rules.Inspect(ctx, others, obj, now)
-		verdicts = append(verdicts, verdict{Result: result, obj: obj, explain: rules.Explain(obj, now), children: children})
-	}
-	return verdicts
+func (o *readiness) judge(ctx context.Context, others kstatus.Reader, objects []*unstructured.Unstructured) []statuses.Verdict {
+	return statuses.Judge(ctx, o.rules(), others, time.Now(), objects...)
 }
 
 // print prints verdicts. The error is the answer no unless all are Current.
-func (o *readiness) print(w io.Writer, verdicts []verdict) (err error) {
+func (o *readiness) print(w io.Writer, verdicts []statuses.Verdict) (err error) {
 	if *o.output == "text" {
 		err = printTable(w, verdicts, o.explain)
 	} else {
 		err = encode(w, *o.output, rowsOf(verdicts, o.explain))
 	}
-	if err == nil && slices.ContainsFunc(verdicts, func(v verdict) bool { return v.Status != kstatus.Current }) {
+	if err == nil && slices.ContainsFunc(verdicts, func(v statuses.Verdict) bool { return v.Status != kstatus.Current }) {
 		return errNo
 	}
 	return err
@@ -209,9 +195,9 @@ func (o *readiness) printSummary(w io.Writer, c *wait.Collector) error {
 		_, err := fmt.Fprintln(w, c.Summary(time.Now()))
 		return err
 	}
-	rows := []row{}
+	rows := []statuses.Row{}
 	for s := range c.States() {
-		rows = append(rows, row{APIVersion: s.Ref.Kind.GroupVersion().String(), Kind: s.Ref.Kind.Kind, Namespace: s.Ref.Namespace, Name: s.Ref.Name,
+		rows = append(rows, statuses.Row{APIVersion: s.Ref.Kind.GroupVersion().String(), Kind: s.Ref.Kind.Kind, Namespace: s.Ref.Namespace, Name: s.Ref.Name,
 			Status: string(s.Result.Status), Reason: s.Result.Reason, Message: s.Result.Message(), Field: s.Result.Field(), Basis: s.Result.Basis.String(),
 			Suspended: s.Result.Suspended, Terminal: s.Result.Terminal})
 	}

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/restmapper"
 
+	"github.com/stagecraft-go/stagecraft/examples/stagecraft/internal/manifests"
 	"github.com/stagecraft-go/stagecraft/kstatus/wait"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
 )
@@ -45,9 +46,9 @@ func (o *readiness) refs(c *cobra.Command, args []string) (*kube.Cluster, []wait
 		refs, errs = append(refs, found...), append(errs, err)
 	}
 	if len(o.names) > 0 {
-		manifests, err := readManifests(o.names, c.InOrStdin(), false)
+		named, err := readManifests(o.names, c.InOrStdin(), false)
 		errs = append(errs, err)
-		for _, m := range manifests {
+		for _, m := range named {
 			refs = append(refs, f.refOf(m))
 		}
 	}
@@ -130,7 +131,7 @@ func (f *finder) kindOf(resource string) (kind schema.GroupVersionKind, namespac
 }
 
 // refOf returns the reference to an object of a file, in the namespace of the context if it names none.
-func (f *finder) refOf(m manifest) wait.Ref {
+func (f *finder) refOf(m manifests.Manifest) wait.Ref {
 	ref := wait.RefOf(m.Unstructured)
 	mapping, err := f.mapper.RESTMapping(ref.Kind.GroupKind(), ref.Kind.Version)
 	switch {

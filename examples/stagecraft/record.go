@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/stagecraft-go/stagecraft/examples/stagecraft/internal/stages"
 	"github.com/stagecraft-go/stagecraft/stage/lab/fit"
 	"github.com/stagecraft-go/stagecraft/stage/lab/record"
 )
@@ -80,7 +81,7 @@ with its samples, its quantiles and how well they fit; -o yaml prints the Stages
 			if err != nil {
 				return err
 			}
-			o.Stages = read.sources
+			o.Stages = read.Sources
 		}
 		result, err := fitLog(args[0], o)
 		if err != nil {
@@ -137,8 +138,8 @@ func printFit(w io.Writer, output string, r *fit.Result) error {
 		one := fitted{Kind: t.Kind, From: t.From, To: t.To, Stage: t.Fitted, Samples: t.Samples, NotFitted: t.NotFitted, Distance: t.Distance}
 		if t.Fitted != "" {
 			one.Quantiles = map[string]string{}
-			for _, q := range shares {
-				one.Quantiles[q.name] = t.Quantile(q.share).String()
+			for _, q := range stages.Quantiles {
+				one.Quantiles[q.Name] = t.Quantile(q.Share).String()
 			}
 		}
 		all = append(all, one)

@@ -1,19 +1,18 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/stagecraft-go/stagecraft/examples/stagecraft/internal/rollouts"
+	"github.com/stagecraft-go/stagecraft/staged"
 	"github.com/stagecraft-go/stagecraft/staged/rehearse"
-	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
 // A rehearsal is the flags of rehearse.
@@ -75,53 +74,65 @@ Exit codes: 0 rehearsed, even if a rollout did not succeed; 1 a file has faults;
 	return c
 }
 
-// run rehearses each policy on its own clusters, or all together.
+// run rehearses each policy by itself, or all together.
 func (o *rehearsal) run(c *cobra.Command, files []string) error {
-	if o.latency < 0 || o.longest <= 0 {
-		return usage("want a --latency of at least 0s and a --longest of more")
-	}
 	s, err := o.scenario(files, c.InOrStdin())
 	if err != nil {
 		return err
 	}
-	approvals, err := o.approvals(s.policies)
+	approvals, err := o.approvals(s)
 	if err != nil {
 		return err
 	}
-	policies := s.policies
-	if o.together {
-		policies = policies[:1]
-	}
-	s.input.Others = s.policies[len(policies):]
-	timelines, err := rehearseAll(c.Context(), s.input, policies, approvals)
+	timelines, err := s.Rehearse(c.Context(), o.together, approvals)
 	if err != nil {
 		return faultyInput{err}
 	}
 	return o.print(c.OutOrStdout(), timelines)
 }
 
-func rehearseAll(ctx context.Context, in rehearse.Input, policies []v1alpha1.StagedBindingPolicy, approvals map[string]time.Duration) (all []*rehearse.Timeline, err error) {
-	for _, policy := range policies {
-		in.Policy, in.Approvals = policy, concerning(policy, approvals)
-		timeline, fault := rehearse.Run(ctx, in)
-		if fault != nil {
-			err = errors.Join(err, fmt.Errorf("policy %q: %w", policy.Name, fault))
-		}
-		all = append(all, timeline)
+// scenario reads the files. The error joins all faults.
+func (o *rehearsal) scenario(files []string, stdin io.Reader) (s rollouts.Scenario, err error) {
+	if o.latency < 0 || o.longest <= 0 {
+		return s, usage("want a --latency of at least 0s and a --longest of more")
 	}
-	return all, err
+	in := rehearse.Input{Latency: o.latency, Seed: o.seed, Longest: o.longest, Explain: o.explain, Compile: staged.Options{ClusterLabel: o.label}}
+	if o.start != "" {
+		if in.Start, err = time.Parse(time.RFC3339, o.start); err != nil {
+			return s, usage("--start %s: want a time such as 2006-01-02T15:04:05Z", o.start)
+		}
+	}
+	var texts []rollouts.Text
+	for _, name := range files {
+		data, err := readText(name, stdin)
+		if err != nil {
+			return s, err
+		}
+		texts = append(texts, rollouts.Text{Name: name, Data: data})
+	}
+	if s, err = rollouts.Read(in, texts...); err != nil {
+		return s, faultyInput{err}
+	}
+	return s, nil
+}
+
+// readText reads a file, or standard input ("-").
+func readText(name string, stdin io.Reader) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(stdin)
+	}
+	return os.ReadFile(name)
 }
 
 // approvals reads the values of --approve. Each must be for a stage.
-func (o *rehearsal) approvals(policies []v1alpha1.StagedBindingPolicy) (map[string]time.Duration, error) {
+func (o *rehearsal) approvals(s rollouts.Scenario) (map[string]time.Duration, error) {
 	all := map[string]time.Duration{}
 	for _, key := range slices.Sorted(maps.Keys(o.approve)) {
 		after, err := time.ParseDuration(o.approve[key])
 		if err != nil {
 			return nil, usage("--approve %s=%s: want something like after.dev=10m", key, o.approve[key])
 		}
-		one := map[string]time.Duration{key: after}
-		if !slices.ContainsFunc(policies, func(p v1alpha1.StagedBindingPolicy) bool { return len(concerning(p, one)) > 0 }) {
+		if !s.Concerns(key) {
 			return nil, usage("--approve %s: want before. or after. and the name of a stage", key)
 		}
 		all[key] = after
@@ -129,54 +140,14 @@ func (o *rehearsal) approvals(policies []v1alpha1.StagedBindingPolicy) (map[stri
 	return all, nil
 }
 
-// concerning returns the approvals that concern a policy.
-func concerning(policy v1alpha1.StagedBindingPolicy, approvals map[string]time.Duration) map[string]time.Duration {
-	own := map[string]time.Duration{}
-	for _, stage := range policy.Spec.Stages {
-		for _, key := range []string{"before." + stage.Name, "after." + stage.Name} {
-			if after, ok := approvals[key]; ok {
-				own[key] = after
-			}
-		}
-	}
-	return own
-}
-
-// A timeline is a timeline as data.
-type timeline struct {
-	Policy    string    `json:"policy"`
-	Start     time.Time `json:"start"`
-	Succeeded bool      `json:"succeeded"`
-	Message   string    `json:"message"`
-	Entries   []entry   `json:"entries"`
-	Clusters  []history `json:"clusters,omitempty"`
-	Lints     []string  `json:"lints,omitempty"`
-}
-
-type entry struct {
-	At            string `json:"at"` // after the start
-	Policy        string `json:"policy,omitempty"`
-	Stage         string `json:"stage,omitempty"`
-	BindingPolicy string `json:"bindingPolicy,omitempty"`
-	Cluster       string `json:"cluster,omitempty"`
-	Text          string `json:"text"`
-	Waiting       bool   `json:"waiting,omitempty"`
-}
-
-type history struct {
-	Cluster string   `json:"cluster"`
-	Had     []string `json:"had"`
-	Never   []string `json:"never,omitempty"`
-}
-
 func (o *rehearsal) print(w io.Writer, timelines []*rehearse.Timeline) error {
 	switch *o.output {
 	case "html":
 		return rehearse.WriteHTML(w, timelines...)
 	case "json", "yaml":
-		all := []timeline{}
+		all := []rollouts.Timeline{}
 		for _, t := range timelines {
-			all = append(all, timelineOf(t))
+			all = append(all, rollouts.TimelineOf(t))
 		}
 		return encode(w, *o.output, all)
 	}
@@ -190,18 +161,4 @@ func (o *rehearsal) print(w io.Writer, timelines []*rehearse.Timeline) error {
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
-}
-
-func timelineOf(t *rehearse.Timeline) timeline {
-	data := timeline{Policy: t.Policy, Start: t.Start, Succeeded: t.Succeeded, Message: t.Message, Entries: []entry{}}
-	for _, e := range t.Entries {
-		data.Entries = append(data.Entries, entry{At: e.At.String(), Policy: e.Policy, Stage: e.Stage, BindingPolicy: e.BindingPolicy, Cluster: e.Cluster, Text: e.Text, Waiting: e.Waiting})
-	}
-	for _, h := range t.Clusters {
-		data.Clusters = append(data.Clusters, history(h))
-	}
-	for _, l := range t.Lints {
-		data.Lints = append(data.Lints, l.String())
-	}
-	return data
 }

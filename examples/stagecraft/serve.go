@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/stagecraft-go/stagecraft/examples/stagecraft/internal/manifests"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
 	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
@@ -151,7 +152,7 @@ func (o *serving) run(c *cobra.Command, command []string) (err error) {
 }
 
 // loaded reads the objects of --load.
-func (o *serving) loaded(stdin io.Reader) ([]manifest, error) {
+func (o *serving) loaded(stdin io.Reader) ([]manifests.Manifest, error) {
 	if len(o.files) == 0 {
 		return nil, nil
 	}

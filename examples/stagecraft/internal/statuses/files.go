@@ -1,4 +1,4 @@
-package main
+package statuses
 
 import (
 	"context"
@@ -13,13 +13,13 @@ import (
 	"github.com/stagecraft-go/stagecraft/kstatus"
 )
 
-// A fileReader finds objects among the objects of the files.
-type fileReader []*unstructured.Unstructured
+// Objects finds objects among themselves. It is a [kstatus.Reader].
+type Objects []*unstructured.Unstructured
 
-var _ kstatus.Reader = fileReader(nil)
+var _ kstatus.Reader = Objects(nil)
 
 // Get implements [kstatus.Reader].
-func (r fileReader) Get(_ context.Context, kind schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error) {
+func (r Objects) Get(_ context.Context, kind schema.GroupVersionKind, name types.NamespacedName) (*unstructured.Unstructured, error) {
 	for _, obj := range r {
 		if obj.GroupVersionKind() == kind && obj.GetNamespace() == name.Namespace && obj.GetName() == name.Name {
 			return obj, nil
@@ -29,7 +29,7 @@ func (r fileReader) Get(_ context.Context, kind schema.GroupVersionKind, name ty
 }
 
 // List implements [kstatus.Reader]. It returns one page.
-func (r fileReader) List(_ context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+func (r Objects) List(_ context.Context, kind schema.GroupVersionKind, namespace string, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 	selector, err := labels.Parse(o.LabelSelector)
 	if err != nil {
 		return nil, err

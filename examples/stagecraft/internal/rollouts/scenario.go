@@ -1,12 +1,13 @@
-package main
+// Package rollouts reads StagedBindingPolicies with their workload and clusters, and rehearses them, for the
+// command and for the page.
+package rollouts
 
 import (
+	"context"
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,55 +27,79 @@ import (
 //go:embed stages-of-workloads
 var workloadStages embed.FS
 
-// A scenario is the policies to rehearse, and the input that they have in common.
-type scenario struct {
-	policies []v1alpha1.StagedBindingPolicy
-	input    rehearse.Input
+// A Scenario is the policies to rehearse, and the input that they have in common.
+type Scenario struct {
+	Policies []v1alpha1.StagedBindingPolicy
+	Input    rehearse.Input
 }
 
-// scenario reads the files. The error joins all faults.
-func (o *rehearsal) scenario(files []string, stdin io.Reader) (s scenario, err error) {
-	s.input = rehearse.Input{Latency: o.latency, Seed: o.seed, Longest: o.longest, Explain: o.explain, Compile: staged.Options{ClusterLabel: o.label}}
-	if o.start != "" {
-		if s.input.Start, err = time.Parse(time.RFC3339, o.start); err != nil {
-			return s, usage("--start %s: want a time such as 2006-01-02T15:04:05Z", o.start)
-		}
-	}
+// A Text is the content of a file.
+type Text struct {
+	Name string
+	Data []byte
+}
+
+// Read adds the content of files to an input. The error joins all faults.
+func Read(in rehearse.Input, texts ...Text) (Scenario, error) {
+	s := Scenario{Input: in}
 	var policies []staged.Source
 	var stages []stage.Source
-	for _, name := range files {
-		text, err := readText(name, stdin)
-		if err != nil {
-			return s, err
-		}
-		policies = append(policies, staged.Parse(name, text))
-		stages = append(stages, stage.Parse(name, text))
+	for _, text := range texts {
+		source := staged.Parse(text.Name, text.Data)
+		policies = append(policies, source)
+		stages = append(stages, stage.Parse(text.Name, text.Data))
+		s.Policies = append(s.Policies, source.Policies()...)
 	}
-	for _, source := range policies {
-		s.policies = append(s.policies, source.Policies()...)
-	}
-	_, err = staged.Compile(s.input.Compile, policies...)
+	_, err := staged.Compile(s.Input.Compile, policies...)
 	if err == nil { // else faults of the text would be reported twice
-		s.input.Stages, err = compileStages(stages)
+		s.Input.Stages, err = compileStages(stages)
 	}
 	for i, source := range policies {
-		err = errors.Join(err, s.add(files[i], source.Others()))
+		err = errors.Join(err, s.add(texts[i].Name, source.Others()))
 	}
-	if err == nil && len(s.input.Clusters) == 0 {
+	if err == nil && len(s.Input.Clusters) == 0 {
 		err = errors.New("no ManagedCluster in the files")
 	}
-	if err != nil {
-		return s, faultyInput{err}
-	}
-	return s, nil
+	return s, err
 }
 
-// readText reads a file, or standard input ("-").
-func readText(name string, stdin io.Reader) ([]byte, error) {
-	if name == "-" {
-		return io.ReadAll(stdin)
+// Rehearse rehearses each policy on its own clusters, or all together on one hub. Each policy takes the
+// approvals that name one of its stages.
+func (s Scenario) Rehearse(ctx context.Context, together bool, approvals map[string]time.Duration) (all []*rehearse.Timeline, err error) {
+	in, policies := s.Input, s.Policies
+	if together {
+		policies = policies[:1]
 	}
-	return os.ReadFile(name)
+	in.Others = s.Policies[len(policies):]
+	for _, policy := range policies {
+		in.Policy, in.Approvals = policy, concerning(policy, approvals)
+		timeline, fault := rehearse.Run(ctx, in)
+		if fault != nil {
+			err = errors.Join(err, fmt.Errorf("policy %q: %w", policy.Name, fault))
+		}
+		all = append(all, timeline)
+	}
+	return all, err
+}
+
+// Concerns reports whether an approval is for a stage of one of the policies.
+func (s Scenario) Concerns(approval string) bool {
+	return slices.ContainsFunc(s.Policies, func(p v1alpha1.StagedBindingPolicy) bool {
+		return len(concerning(p, map[string]time.Duration{approval: 0})) > 0
+	})
+}
+
+// concerning returns the approvals that concern a policy.
+func concerning(policy v1alpha1.StagedBindingPolicy, approvals map[string]time.Duration) map[string]time.Duration {
+	own := map[string]time.Duration{}
+	for _, stage := range policy.Spec.Stages {
+		for _, key := range []string{"before." + stage.Name, "after." + stage.Name} {
+			if after, ok := approvals[key]; ok {
+				own[key] = after
+			}
+		}
+	}
+	return own
 }
 
 // compileStages compiles the Stages of the files, and built-in ones for kinds without a Stage.
@@ -106,25 +131,25 @@ func compileStages(sources []stage.Source) (*stage.Set, error) {
 }
 
 // add adds the objects of a file that are no policies.
-func (s *scenario) add(name string, others []*unstructured.Unstructured) (err error) {
+func (s *Scenario) add(name string, others []*unstructured.Unstructured) (err error) {
 	for _, obj := range others {
 		var faults []error
 		switch obj.GetKind() {
 		case "Stage":
 		case "Script":
-			s.input.Script, faults = scriptOfObject(obj)
+			s.Input.Script, faults = scriptOfObject(obj)
 		case "ManagedCluster":
 			var c rehearse.Cluster
 			c, faults = clusterOf(obj)
-			s.input.Clusters = append(s.input.Clusters, c)
+			s.Input.Clusters = append(s.Input.Clusters, c)
 		case "StatusCollector":
 			c, fault := collectorOf(obj)
 			if fault != nil {
 				faults = append(faults, fault)
 			}
-			s.input.Collectors = append(s.input.Collectors, c)
+			s.Input.Collectors = append(s.Input.Collectors, c)
 		default:
-			s.input.Objects = append(s.input.Objects, obj)
+			s.Input.Objects = append(s.Input.Objects, obj)
 		}
 		for _, fault := range faults {
 			err = errors.Join(err, fmt.Errorf("%s: %s %q: %w", name, obj.GetKind(), obj.GetName(), fault))

@@ -1,4 +1,4 @@
-package main
+package stages
 
 import (
 	"time"
@@ -11,9 +11,9 @@ var defaultTime = time.Date(2006, 1, 2, 15, 4, 5, 0, time.UTC)
 
 // latestTime is the latest time in the past that the objects contain, so that the output does not
 // depend on the day.
-func (in input) latestTime() time.Time {
+func (in Input) latestTime() time.Time {
 	last := time.Time{}
-	for _, obj := range append(in.objects[:len(in.objects):len(in.objects)], in.others...) {
+	for _, obj := range append(in.Objects[:len(in.Objects):len(in.Objects)], in.Others...) {
 		for _, t := range pastTimes(obj) {
 			if t.After(last) {
 				last = t
