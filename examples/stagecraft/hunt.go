@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,7 +35,7 @@ Exit codes: 0 no plan fails any more, 1 a plan fails or is faulty, 2 no answer.`
 		Args:    cobra.MinimumNArgs(1),
 	}
 	var test string
-	c.Flags().StringVar(&test, "test", "", "the `name` of the test (default: by the folder of the plan)")
+	c.Flags().StringVar(&test, "test", "", "the `name` of the test (default: the folder of the plan)")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		var errs []error
 		for _, plan := range args {
@@ -67,7 +68,8 @@ func replay(c *cobra.Command, plan, test string) error {
 		test = of
 	}
 	cmd := exec.CommandContext(c.Context(), "go", "test", "-count=1", "-v", "-run", "^"+regexp.QuoteMeta(test)+"$", ".", "-hunt.replay="+file)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = filepath.FromSlash(dir), c.OutOrStdout(), c.ErrOrStderr()
+	var printed strings.Builder
+	cmd.Dir, cmd.Stdout, cmd.Stderr = filepath.FromSlash(dir), io.MultiWriter(c.OutOrStdout(), &printed), c.ErrOrStderr()
 	err = cmd.Run()
 	var ended *exec.ExitError
 	switch {
@@ -75,6 +77,8 @@ func replay(c *cobra.Command, plan, test string) error {
 		return errNo
 	case err != nil:
 		return fmt.Errorf("go test: %w", err)
+	case !strings.Contains(printed.String(), "the whole story"): // without it go test has played nothing, and passes
+		return usage("no test %s in %s plays plans: name the test with --test, a subtest as TestX/case", test, dir)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -31,9 +32,21 @@ func TestScripts(t *testing.T) {
 			env.Setenv("DATA", data)
 			env.Setenv("ROLLOUTS", filepath.Join(filepath.Dir(data), "rehearsals"))
 			env.Setenv("NO_COLOR", "1")
-			return nil
+			return useGo(env) // hunt replay runs go test
 		},
 	})
+}
+
+// useGo gives a script the caches and the settings of this go command.
+func useGo(env *testscript.Env) error {
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY", "GONOSUMDB"} {
+		value, err := exec.Command("go", "env", name).Output()
+		if err != nil {
+			return err
+		}
+		env.Setenv(name, strings.TrimSpace(string(value)))
+	}
+	return nil
 }
 
 // TestPictures draws the lives of the presets. To draw them again: make pictures.
