@@ -15,7 +15,7 @@ DURATION ?= 30m
 DIR ?= proxy
 SUITES ?= controller-runtime jobset lws
 
-.PHONY: apiserver-figures binaries conformance-apps conformance-e2e controllers-e2e programs demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories player-histories mutants hostile e2e recordings suites tidy matrix release develop api proxy metering race growth clients
+.PHONY: page apiserver-figures binaries conformance-apps conformance-e2e controllers-e2e programs demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories player-histories mutants hostile e2e recordings suites tidy matrix release develop api proxy metering race growth clients
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +41,9 @@ clients: ## the clients of other languages against stagecraft serve; the ones th
 binaries: ## the command stagecraft for all systems, checksums and the image, into examples/stagecraft/packaging/dist; VERSION
 	cd examples/stagecraft/packaging && $(GO) run . -out dist -version "$(or $(VERSION),(devel))"
 	cd examples/stagecraft/packaging && PACKAGING_SOURCE=.. $(GO) test -count 1 -run TestBuildsAreReproducible .
+
+page: ## the page to play with as one HTML file, examples/stagecraft/packaging/page/dist/index.html, and its test in chromium
+	cd examples/stagecraft/packaging/page && mkdir -p dist && $(GO) run . >dist/new.html && mv dist/new.html dist/index.html && $(GO) test -count 1 -v .
 
 pictures: ## draw the lifecycles of the presets again
 	cd examples/stagecraft && $(GO) test -run TestPictures . -update

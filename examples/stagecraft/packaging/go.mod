@@ -7,7 +7,11 @@ require (
 	github.com/stretchr/testify v1.12.1
 )
 
+require github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
+
 require (
+	github.com/chromedp/cdproto v0.159.0
+	github.com/chromedp/chromedp v0.23.0
 	github.com/containerd/stargz-snapshotter/estargz v0.18.2 // indirect
 	github.com/klauspost/compress v1.18.5 // indirect
 	github.com/opencontainers/go-digest v1.0.0 // indirect
