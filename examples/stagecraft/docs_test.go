@@ -29,7 +29,7 @@ func pages(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("docs/*.md")
 	require.NoError(t, err)
-	require.Len(t, files, 10)
+	require.Len(t, files, 11)
 	return append(files, "README.md")
 }
 
