@@ -20,7 +20,7 @@ func main() {
 }
 
 // longest is how long an answer may take, if nothing in it asks less often for the time.
-const longest = 4 * time.Second
+const longest = 8 * time.Second
 
 // A limit is a context that ends at a time. It needs no timer, for which a busy program of WebAssembly has no time.
 type limit struct {

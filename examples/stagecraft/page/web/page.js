@@ -102,7 +102,7 @@ function showExample(index) {
 }
 
 function state() {
-  const s = { seed: Number($("seed").value) || 0, delete: $("delete").checked, extensions: $("extensions").checked };
+  const s = { seed: Math.max(0, Math.trunc(Number($("seed").value))) || 0, delete: $("delete").checked, extensions: $("extensions").checked };
   for (const name of Object.keys(editors)) s[name] = editors[name].text.value;
   return s;
 }
@@ -180,8 +180,8 @@ async function recall() {
 // parts are the parts of the answers, in the order in which they are asked for. The page shows each when it comes.
 const parts = { lives: ["next", "lives", "lint"], status: [""], rollout: [""] };
 
-const longest = 10000; // ms for an answer, before the worker is replaced
-let worker, module, busy, pending, timer, count = 0;
+const longest = 15000; // ms for an answer, before the worker is replaced
+let worker, module, busy, pending, timer;
 
 function startWorker() {
   busy = "start";
@@ -196,9 +196,9 @@ function receive(data) {
   if (data.module) module = data.module;
   clearTimeout(timer);
   if (data.answer !== undefined) {
-    show(busy, JSON.parse(data.answer));
-    const next = parts[busy.view][parts[busy.view].indexOf(busy.part) + 1];
-    if (next && !pending) pending = { ...busy, part: next };
+    const answer = JSON.parse(data.answer), next = parts[busy.view][parts[busy.view].indexOf(busy.part) + 1];
+    show(busy, answer);
+    if (next && !pending && !answer.error) pending = { ...busy, part: next };
   }
   busy = null;
   send();
@@ -216,8 +216,8 @@ function restart(why) {
 function send() {
   if (busy || !pending) return;
   [busy, pending] = [pending, null];
-  worker.postMessage({ id: ++count, request: JSON.stringify(busy) });
-  timer = setTimeout(() => restart("it took longer than 10 s. The command stagecraft has no such limit."), longest);
+  worker.postMessage({ request: JSON.stringify(busy) });
+  timer = setTimeout(() => restart("it took longer than 15 s. The command stagecraft has no such limit."), longest);
 }
 
 function ask() {
@@ -248,7 +248,10 @@ function show(request, answer) {
     for (const e of Object.values(editors)) e.marks.clear();
     faults = 0;
   }
-  if (answer.error) shown.push(el("p", { className: "bad" }, answer.error));
+  if (answer.error) {
+    for (const section of Object.values(sections)) section.replaceChildren();
+    shown.push(el("p", { className: "bad" }, answer.error));
+  }
   const found = request.part === "lives" ? [] : answer.faults || []; // the lives have the faults of what is next
   if (found.length) shown.push(...showFaults(found));
   for (const note of answer.notes || []) shown.push(el("p", { className: "soft" }, note));
@@ -341,7 +344,7 @@ function showRun(run) {
   const lanes = run.objects.flatMap((name, object) => {
     const cursor = svg("line", { y1: 0, y2: "100%" });
     cursors.push(cursor);
-    const lane = svg("svg", { role: "img", "aria-label": name }, ...lane_(run, object, end).map(([from, to, status]) =>
+    const lane = svg("svg", { role: "img", "aria-label": name }, ...spansOf(run, object, end).map(([from, to, status]) =>
       svg("rect", { class: status, x: `${percent(from)}%`, width: `${Math.max(percent(to - from), 0.4)}%`, y: "10%", height: "80%", rx: 3 }, svg("title", {}, `${status} from ${from} s`))), cursor);
     lane.onclick = (e) => {
       const box = lane.getBoundingClientRect(), at = ((e.clientX - box.left) / box.width) * end;
@@ -366,8 +369,8 @@ function showRun(run) {
     el("p", { className: "soft" }, `The run ends at ${run.moments.at(-1).at}: ${run.end}. Another seed draws other delays and chances.`)];
 }
 
-// lane_ returns the spans of time in which an object had a status.
-function lane_(run, object, end) {
+// spansOf returns the spans of time in which an object had a status.
+function spansOf(run, object, end) {
   const spans = [];
   for (const m of run.moments) {
     for (const c of m.changes.filter((c) => c.object === object)) {

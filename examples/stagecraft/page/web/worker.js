@@ -1,5 +1,5 @@
 // The worker of the page: it runs the program in WebAssembly, so that the page answers keys while the program computes.
-// It takes {program} (gzip, base64) or {module} once, then {id, request}.
+// It takes {program} (gzip, base64) or {module} once, then {request}.
 "use strict";
 
 function bytesOf(base64) {
@@ -29,7 +29,7 @@ onmessage = ({ data }) => {
     return;
   }
   try {
-    postMessage({ id: data.id, answer: stagecraft(data.request) });
+    postMessage({ answer: stagecraft(data.request) });
   } catch (e) {
     postMessage({ failed: String(e) });
   }
