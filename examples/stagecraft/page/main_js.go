@@ -9,7 +9,7 @@ import (
 	"syscall/js"
 	"time"
 
-	"github.com/stagecraft-go/stagecraft/examples/stagecraft/page/answer"
+	"github.com/stagecraft-go/stagecraft/examples/stagecraft/internal/answer"
 )
 
 func main() {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stagecraft-go/stagecraft/examples/stagecraft/page/answer"
+	"github.com/stagecraft-go/stagecraft/examples/stagecraft/internal/answer"
 )
 
 const stageText = `apiVersion: kwok.x-k8s.io/v1alpha1

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/stagecraft-go/stagecraft/examples/stagecraft/page/answer"
+	"github.com/stagecraft-go/stagecraft/examples/stagecraft/internal/answer"
 )
 
 // An example is one of page/examples.json. Its texts are files.
@@ -23,7 +23,7 @@ type example struct {
 }
 
 func examples(t testing.TB) (all []example) {
-	text, err := os.ReadFile("../examples.json")
+	text, err := os.ReadFile("../../page/examples.json")
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &all))
 	require.NotEmpty(t, all)
