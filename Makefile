@@ -104,8 +104,8 @@ hunt-managers: ## whole managers with a bug over the API server in memory, which
 hunt-operators: ## public operators at versions that have a known bug, which must be found, and with the fix; a first build takes minutes
 	stage/lab/internal/hunts/operators
 
-programs: ## unchanged programs of others against the server: the cluster-operator of RabbitMQ; a first build takes minutes
-	cd stage/lab && STAGECRAFT_PROGRAMS=1 $(GO) test ./internal/harnesses -run TestRabbitMQ -v -timeout 30m
+programs: ## unchanged programs of others against the server: the cluster-operator of RabbitMQ, the recommender of VerticalPodAutoscalers; a first build takes minutes
+	cd stage/lab && STAGECRAFT_PROGRAMS=1 $(GO) test ./internal/harnesses -run "TestRabbitMQ|TestVPARecommender" -v -timeout 30m
 
 oracle-defaults: ## OBJECTS (2000) random objects of each kind, filled in by Kubernetes and by ours
 	cd stage/lab/internal/oracle && $(GO) test ./defaults -timeout 0 -v -objects $(or $(OBJECTS),2000)
