@@ -41,6 +41,11 @@ func (c *call) proxy() error {
 	if err != nil {
 		return err
 	}
+	for _, p := range used.Pods {
+		if p.Err != nil {
+			c.leaveOut(p.Err)
+		}
+	}
 	runtime := containers.Of(c.cluster)
 	at := path.Clean(strings.TrimPrefix(c.subresource, "proxy") + "/")
 	switch measured := at == "/metrics/resource" || at == "/stats/summary"; {
@@ -115,6 +120,7 @@ func (m resourceMetrics) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.NewMetricWithTimestamp(u.Time, prometheus.MustNewConstMetric(memory, prometheus.GaugeValue, u.Memory.AsApproximateFloat64(), labels...))
 	}
 	send(m.used.Usage, nodeCPU, nodeMemory)
+	failed := 0.0
 	for _, p := range m.used.Pods {
 		pod, namespace := p.Pod.GetName(), p.Pod.GetNamespace()
 		for _, c := range p.Containers {
@@ -124,8 +130,11 @@ func (m resourceMetrics) Collect(out chan<- prometheus.Metric) {
 		if len(p.Containers) > 0 {
 			send(p.Usage, podCPU, podMemory, pod, namespace)
 		}
+		if p.Err != nil {
+			failed = 1
+		}
 	}
-	out <- prometheus.MustNewConstMetric(scrapeError, prometheus.GaugeValue, 0)
+	out <- prometheus.MustNewConstMetric(scrapeError, prometheus.GaugeValue, failed)
 }
 
 // summaryOf returns what a kubelet knows of CPU and memory, in the form of its Summary.

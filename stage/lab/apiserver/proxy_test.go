@@ -235,3 +235,54 @@ spec:
 	_, err = read("/metrics/nodes/other/metrics/cpu")
 	require.ErrorContains(t, err, "no Metric has the path /metrics/nodes/other/metrics/cpu for Node "+nodeOf(lab))
 }
+
+// TestAPodWithAUsageErrorIsLeftOut: every answer has the other Pods. The error names the Pod, the
+// container, the resource and the place in the file.
+func TestAPodWithAUsageErrorIsLeftOut(t *testing.T) {
+	rules, err := kwok.Parse("kwok.yaml", []byte(`
+kind: ClusterResourceUsage
+apiVersion: kwok.x-k8s.io/v1alpha1
+metadata: {name: by-annotation}
+spec: {usages: [{usage: {memory: {value: 1Gi}, cpu: {expression: 'Quantity(pod.metadata.annotations["x"])'}}}]}
+---
+kind: Metric
+apiVersion: kwok.x-k8s.io/v1alpha1
+metadata: {name: m}
+spec: {path: "/metrics/nodes/{nodeName}", metrics: [
+  {name: one, kind: gauge, value: "1"}, {name: cores, kind: gauge, dimension: pod, value: 'pod.Usage("cpu")', labels: [{name: pod, value: pod.metadata.name}]}]}
+`))
+	require.NoError(t, err)
+	lab := labtest.New(t, labtest.Options{Nodes: 1, Containers: rules.Options(kwok.Host{})})
+	config := apiserver.Start(t, lab.Cluster(), apiserver.Options{})
+	warnings := &strings.Builder{}
+	config.WarningHandler = rest.NewWarningWriter(warnings, rest.WarningWriterOptions{})
+	good := podNamed("good")
+	good.Annotations = map[string]string{"x": "250m"}
+	lab.Apply(good, podNamed("bad"))
+	lab.WaitCurrent()
+	const want = `the usage of container "c" of Pod default/bad: kwok.yaml:5:66: spec.usages[0].usage.cpu.expression: no such key: x`
+	client := kubernetes.NewForConfigOrDie(config)
+	for path, has := range map[string]string{
+		"/apis/metrics.k8s.io/v1beta1/pods":                                 `"usage":{"cpu":"250m","memory":"1Gi"}`,
+		"/apis/metrics.k8s.io/v1beta1/nodes":                                `"usage":{"cpu":"250m","memory":"1Gi"}`,
+		"/apis/metrics.k8s.io/v1beta1/nodes/node-1":                         `"usage":{"cpu":"250m","memory":"1Gi"}`,
+		"/api/v1/nodes/node-1/proxy/metrics/resource":                       "resource_scrape_error 1\n",
+		"/api/v1/nodes/node-1/proxy/stats/summary?only_cpu_and_memory=true": `"podRef":{"name":"good"`,
+		"/api/v1/nodes/node-1/proxy/metrics/nodes/node-1":                   "\none 1\n",
+	} {
+		warnings.Reset()
+		text, err := client.CoreV1().RESTClient().Get().RequestURI(path).Do(t.Context()).Raw() // DoRaw ignores warnings
+		require.NoError(t, err, path)
+		require.Contains(t, string(text), has, path)
+		require.Contains(t, warnings.String(), "a Pod is left out: "+want, path)
+		if !strings.Contains(path, "metrics/nodes/node-1") {
+			require.NotContains(t, string(text), "bad", path)
+		}
+	}
+	text, err := client.CoreV1().RESTClient().Get().RequestURI("/api/v1/nodes/node-1/proxy/metrics/nodes/node-1").DoRaw(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, string(text), `cores{pod="good"} 0.25`)
+	require.Contains(t, string(text), "Pod default/bad: kwok.yaml:5:66")
+	text, err = client.CoreV1().RESTClient().Get().AbsPath("/apis/metrics.k8s.io/v1beta1/namespaces/default/pods/bad").DoRaw(t.Context())
+	require.ErrorContains(t, withText(err, text), want)
+}

@@ -67,13 +67,26 @@ func (c *call) measurements() error {
 	for i := range list.Items {
 		m, err := measure(&list.Items[i])
 		if err != nil {
-			return err
+			c.leaveOut(err)
 		}
 		if m != nil {
 			found.Items = append(found.Items, *m)
 		}
 	}
 	return c.writeList(found)
+}
+
+// mostLeftOut is how many warnings of an answer name Pods without usage.
+const mostLeftOut = 10
+
+// leaveOut warns the client that an answer is without a Pod, because the usage of the Pod has an error.
+func (c *call) leaveOut(err error) {
+	switch c.leftOut++; {
+	case c.leftOut <= mostLeftOut:
+		warn(c.w, "a Pod is left out: "+err.Error())
+	case c.leftOut == mostLeftOut+1:
+		warn(c.w, "more Pods are left out: the usage of each has an error")
+	}
 }
 
 func (c *call) measurement() error {
@@ -146,13 +159,13 @@ func (c *call) measurePod(pod *unstructured.Unstructured) (*unstructured.Unstruc
 	return m, nil
 }
 
-// measureNode adds up what the Pods of a Node use.
+// measureNode adds up what the Pods of a Node use, without those whose usage has an error.
 func (c *call) measureNode(node *unstructured.Unstructured, onNode []*unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	sum, at := containers.Usage{}, time.Time{}
 	for _, pod := range onNode {
 		used, err := containers.Of(c.cluster).Usage(c.ctx, pod)
 		if err != nil && !errors.Is(err, containers.ErrNotSimulated) {
-			return nil, err
+			c.leaveOut(err)
 		}
 		for _, u := range used {
 			sum.CPU.Add(u.CPU)

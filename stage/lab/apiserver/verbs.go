@@ -44,6 +44,7 @@ type call struct {
 	w         http.ResponseWriter
 	r         *http.Request
 	query     url.Values
+	leftOut   int // Pods without usage, see leaveOut
 }
 
 // serve answers a request for objects.

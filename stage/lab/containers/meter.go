@@ -47,8 +47,11 @@ type NodeUsage struct {
 type PodUsage struct {
 	Pod *unstructured.Unstructured
 	Usage
-	// Containers are the running ones. The list is empty for a Pod whose usage is not simulated.
+	// Containers are the running ones. The list is empty for a Pod whose usage is not simulated, or
+	// has an error.
 	Containers []ContainerUsage
+	// Err is the error of the usage of the Pod. The sums of the Node are without this Pod.
+	Err error
 }
 
 // ContainerUsage is what a container that runs uses.
@@ -93,22 +96,18 @@ func (m *Meter) Node(ctx context.Context, name string) (*NodeUsage, error) {
 	read := &NodeUsage{Node: node, Usage: Usage{Time: m.cluster.Now()}}
 	runtime := Of(m.cluster)
 	for i := range list.Items {
-		pod, err := runtime.measure(ctx, &list.Items[i])
-		if err != nil {
-			return nil, err
-		}
-		read.Pods = append(read.Pods, pod)
+		read.Pods = append(read.Pods, runtime.measure(ctx, &list.Items[i]))
 	}
 	m.count(ctx, read)
 	return read, nil
 }
 
 // measure returns what a Pod uses, without CPU times.
-func (r *Runtime) measure(ctx context.Context, pod *unstructured.Unstructured) (PodUsage, error) {
+func (r *Runtime) measure(ctx context.Context, pod *unstructured.Unstructured) PodUsage {
 	read := PodUsage{Pod: pod}
 	used, err := r.Usage(ctx, pod)
-	if errors.Is(err, ErrNotSimulated) {
-		return read, nil
+	if err != nil && !errors.Is(err, ErrNotSimulated) {
+		read.Err = err
 	}
 	for _, l := range lists[:2] {
 		for _, name := range names(pod, l.spec) {
@@ -117,7 +116,7 @@ func (r *Runtime) measure(ctx context.Context, pod *unstructured.Unstructured) (
 			}
 		}
 	}
-	return read, err
+	return read
 }
 
 // count adds CPU times and sums to what was read.
@@ -125,9 +124,10 @@ func (m *Meter) count(ctx context.Context, read *NodeUsage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	before := m.of(ctx, read.Node)
-	now, starts := map[run]count{}, map[run]int{}
+	now, starts, failed := map[run]count{}, map[run]int{}, map[types.UID]bool{}
 	for i := range read.Pods {
 		pod := &read.Pods[i]
+		failed[pod.Pod.GetUID()] = pod.Err != nil
 		for key, n := range startsOf(pod.Pod) {
 			starts[key] = n
 			before.started += max(0, n-before.starts[key])
@@ -145,6 +145,11 @@ func (m *Meter) count(ctx context.Context, read *NodeUsage) {
 		}
 		read.CPU.Add(pod.CPU)
 		read.Memory.Add(pod.Memory)
+	}
+	for key, last := range before.runs { // a Pod with an error goes on from its last count
+		if failed[key.pod] {
+			now[key] = last
+		}
 	}
 	before.runs, before.starts = now, starts
 	read.CPUSeconds, read.Started = before.seconds, before.started

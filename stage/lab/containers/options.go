@@ -49,7 +49,8 @@ type Options struct {
 	PortForward func(ctx context.Context, pod *unstructured.Unstructured, port int, client io.ReadWriter) error
 	// Usage returns what a container that runs uses at a time, if the annotations of [UsagePrefix] do
 	// not say it. A server has the API metrics.k8s.io only if Usage is set: [Annotated] is for
-	// annotations alone.
+	// annotations alone. An error leaves the Pod out of lists and sums. Clients get the error as a
+	// warning, and as the answer to a request for the Pod.
 	Usage func(c Container, now time.Time) (Usage, error)
 	// Kubelet returns what answers the other paths of a Node's kubelet. A client reads them through
 	// the proxy of a server; /metrics/resource and /stats/summary are those of Usage. Nil, or a nil

@@ -28,7 +28,8 @@ func (r *Runtime) Kubelet(u NodeUsage) http.Handler {
 func Annotated(Container, time.Time) (Usage, error) { return Usage{}, ErrNotSimulated }
 
 // Usage returns what the containers of a Pod use now, by name. It is empty for a Pod none of whose
-// containers runs. The error is ErrNotSimulated if nothing says what a running container uses.
+// containers runs. The error is ErrNotSimulated if nothing says what a running container uses. Every
+// other error names the Pod and the container.
 func (r *Runtime) Usage(_ context.Context, pod *unstructured.Unstructured) (map[string]Usage, error) {
 	all, now := map[string]Usage{}, r.cluster.Now()
 	for _, l := range lists[:2] {
@@ -38,8 +39,11 @@ func (r *Runtime) Usage(_ context.Context, pod *unstructured.Unstructured) (map[
 				continue
 			}
 			usage, err := r.usage(*c, now)
-			if err != nil {
+			if errors.Is(err, ErrNotSimulated) {
 				return nil, err
+			}
+			if err != nil {
+				return nil, fmt.Errorf("the usage of container %q of Pod %s/%s: %w", name, pod.GetNamespace(), pod.GetName(), err)
 			}
 			if usage.Time.IsZero() {
 				usage.Time = now
@@ -83,7 +87,7 @@ func annotated(c Container, resourceName string) (q resource.Quantity, has bool,
 		return q, false, nil
 	}
 	if q, err = resource.ParseQuantity(text); err != nil {
-		err = fmt.Errorf("metadata.annotations[%s] of Pod %s: %w", key, c.Pod.GetName(), err)
+		err = fmt.Errorf("metadata.annotations[%s]: %w", key, err)
 	}
 	return q, true, err
 }

@@ -2,6 +2,7 @@ package labtest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -96,7 +97,8 @@ func (l *Lab) output(c containers.Container) (iter.Seq[containers.Line], error) 
 }
 
 // metrics returns the metrics of HorizontalPodAutoscalers: nil for those of annotations alone, which
-// change with objects only.
+// change with objects only. A Pod whose usage has an error is without metrics. Without any metrics the
+// autoscaler gets the error of the first such Pod.
 func (l *Lab) metrics() autoscaling.Metrics {
 	if l.options.Metrics != nil || l.options.Containers.Usage == nil {
 		return l.options.Metrics
@@ -110,21 +112,44 @@ func (l *Lab) metrics() autoscaling.Metrics {
 		for _, v := range values {
 			known[v.Pod] = true
 		}
+		var first error
 		for _, pod := range q.Pods {
-			if v, ok := l.usage(q, pod); ok && !known[pod.GetName()] {
+			if known[pod.GetName()] {
+				continue
+			}
+			v, found, err := l.usage(q, pod)
+			if found {
 				values = append(values, v)
 			}
+			if err != nil {
+				l.keepUsageError(err)
+				first = cmp.Or(first, err)
+			}
+		}
+		if len(values) == 0 {
+			return nil, first
 		}
 		return values, nil
 	}
 }
 
+// keepUsageError keeps an error for messages, once for each text: autoscalers read usage every 15s.
+func (l *Lab) keepUsageError(err error) {
+	if text := err.Error(); !l.usageErrors[text] && len(l.usageErrors) < mostKept {
+		l.usageErrors[text] = true
+		l.keepError(err)
+	}
+}
+
 // usage returns what a Pod uses of a resource. It returns false for a Pod without metrics: none of
 // its containers runs, or nothing says what they use.
-func (l *Lab) usage(q autoscaling.Query, pod *unstructured.Unstructured) (v autoscaling.Value, found bool) {
+func (l *Lab) usage(q autoscaling.Query, pod *unstructured.Unstructured) (v autoscaling.Value, found bool, err error) {
 	used, err := containers.Of(l.Cluster()).Usage(context.Background(), pod)
+	if errors.Is(err, containers.ErrNotSimulated) {
+		return v, false, nil
+	}
 	if err != nil {
-		return v, false
+		return v, false, err
 	}
 	v.Pod, v.Window = pod.GetName(), containers.Window
 	for name, u := range used {
@@ -138,5 +163,5 @@ func (l *Lab) usage(q autoscaling.Query, pod *unstructured.Unstructured) (v auto
 		}
 		found = true
 	}
-	return v, found
+	return v, found, nil
 }

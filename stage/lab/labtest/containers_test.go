@@ -2,7 +2,9 @@ package labtest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,4 +67,38 @@ func TestAnAutoscalerFollowsUsage(t *testing.T) {
 	cpu = "160m"
 	lab.Advance(time.Minute)
 	require.Greater(t, len(lab.List("v1", "Pod", "app=web")), 1)
+}
+
+// TestUsageErrorsAreLogged: a test log and the autoscaler name the Pod whose usage has an error, and
+// other Pods still count.
+func TestUsageErrorsAreLogged(t *testing.T) {
+	broken := func(containers.Container) bool { return true }
+	l := &logging{T: t}
+	lab := labtest.New(l, labtest.Options{Quiet: true, Containers: containers.Options{Usage: func(c containers.Container, _ time.Time) (containers.Usage, error) {
+		if broken(c) {
+			return containers.Usage{}, errors.New("out of luck")
+		}
+		return containers.Usage{CPU: resource.MustParse("250m")}, nil
+	}}})
+	lab.Apply(`
+{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {maxReplicas: 4, scaleTargetRef: {apiVersion: apps/v1, kind: StatefulSet, name: web}}}
+---
+{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: web}, spec: {replicas: 2, serviceName: web, selector: {matchLabels: {app: web}}, template: {
+  metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 100m}}}]}}}}
+`)
+	for range 3 {
+		lab.Advance(time.Minute)
+	}
+	text := strings.Join(l.lines, "\n")
+	for _, pod := range []string{"web-0", "web-1"} {
+		require.Equal(t, 1, strings.Count(text, `the usage of container "c" of Pod default/`+pod+": out of luck"), text)
+	}
+	hpa := func() string {
+		return fmt.Sprint(lab.Get("autoscaling/v2", "HorizontalPodAutoscaler", "web").Object["status"])
+	}
+	require.Contains(t, hpa(), `unable to get metrics for resource cpu: the usage of container "c" of Pod default/web-0: out of luck`)
+	broken = func(c containers.Container) bool { return c.Pod.GetName() == "web-0" }
+	lab.Advance(time.Minute)
+	require.NotContains(t, hpa(), "out of luck")
+	require.Greater(t, len(lab.List("v1", "Pod", "app=web")), 2)
 }

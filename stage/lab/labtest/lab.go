@@ -133,8 +133,10 @@ type Lab struct {
 	begun     bool    // the objects that the lab makes exist
 	errors    []error // of Stages and controllers, the latest
 	reported  int     // how many of them messages have had
-	livelock  error   // the first one
-	twice     error   // a controller of Options.Operator is also a default
+
+	usageErrors map[string]bool // texts that are kept in errors
+	livelock    error           // the first one
+	twice       error           // a controller of Options.Operator is also a default
 }
 
 // New returns a lab with these objects:
@@ -163,7 +165,7 @@ func newLab(t T, o Options, base *Base) *Lab {
 	if !o.OnlyStages && base == nil {
 		o.Stages = append([]stage.Source{presets.NodeFast(), presets.PodFast()}, o.Stages...)
 	}
-	l := &Lab{t: t, options: o, base: base, held: map[reference]types.UID{}, decided: map[types.UID]bool{}, occupants: map[objectSlot]int{}, failed: map[int]int{}, streaks: map[types.UID]int{}}
+	l := &Lab{t: t, options: o, base: base, held: map[reference]types.UID{}, decided: map[types.UID]bool{}, occupants: map[objectSlot]int{}, failed: map[int]int{}, streaks: map[types.UID]int{}, usageErrors: map[string]bool{}}
 	l.must(l.addDefaultControllers())
 	l.must(l.start())
 	return l

@@ -78,6 +78,9 @@ func measuredOf(args []ref.Val) (u containers.Usage, err ref.Val) {
 			return o.of.node.Usage, nil
 		}
 	case corev1.Pod:
+		if o.of.pod.Err != nil {
+			return u, types.WrapErr(o.of.pod.Err)
+		}
 		if len(args) == 2 {
 			return o.of.pod.Usage, nil
 		}

@@ -105,6 +105,7 @@ type value struct {
 	Expression *string            `json:"expression"`
 
 	program *program // of the expression
+	where   string   // file:line:column: path of the expression, for errors
 }
 
 type metricSpec struct {

@@ -1,7 +1,6 @@
 package kwok
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -32,17 +31,18 @@ func (s *usageSpec) compile(d *decoder, n *yaml.Node) {
 				d.fault(at, path, "want value or expression")
 			case v.Value == nil:
 				p, err := compile(*v.Expression, "")
+				at := find(at, "expression")
 				if err != nil {
-					d.fault(find(at, "expression"), path+".expression", "%v", err)
+					d.fault(at, path+".expression", "%v", err)
 				}
-				v.program = p
+				v.program, v.where = p, fmt.Sprintf("%s:%d:%d: %s.expression", d.name, at.Line, at.Column, path)
 				u.Usage[name] = v
 			}
 		}
 	}
 }
 
-// of returns what a container uses.
+// of returns what a container uses. An error has the position of the expression.
 func (v value) of(c containers.Container, now time.Time) (q resource.Quantity, err error) {
 	switch {
 	case v.Value != nil:
@@ -50,6 +50,14 @@ func (v value) of(c containers.Container, now time.Time) (q resource.Quantity, e
 	case v.program == nil:
 		return q, nil
 	}
+	if q, err = v.evaluate(c, now); err != nil {
+		err = fmt.Errorf("%s: %w", v.where, err)
+	}
+	return q, err
+}
+
+// evaluate evaluates the expression for a container.
+func (v value) evaluate(c containers.Container, now time.Time) (q resource.Quantity, err error) {
 	var pod corev1.Pod
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(c.Pod.Object, &pod); err != nil {
 		return q, err
@@ -57,7 +65,7 @@ func (v value) of(c containers.Container, now time.Time) (q resource.Quantity, e
 	e := &evaluation{now: now, pod: &containers.PodUsage{Pod: c.Pod}, container: c.Name}
 	amount, err := v.program.float(e.with(map[string]any{"pod": pod, "container": containerOf(&pod, c.Name)}))
 	if err != nil {
-		return q, fmt.Errorf("the expression of its usage: %w", err)
+		return q, err
 	}
 	return quantityOf(amount)
 }
@@ -75,7 +83,7 @@ func containerOf(pod *corev1.Pod, name string) (c corev1.Container) {
 func quantityOf(amount float64) (q resource.Quantity, _ error) {
 	switch {
 	case math.IsNaN(amount) || amount < 0 || amount > 1e18:
-		return q, errors.New("the expression of its usage: want a number from 0 to 1e18")
+		return q, fmt.Errorf("want a number from 0 to 1e18, got %v", amount)
 	case amount < 1e6:
 		return *resource.NewScaledQuantity(int64(math.Round(amount*1e6)), resource.Micro), nil
 	}
