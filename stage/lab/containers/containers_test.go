@@ -302,3 +302,15 @@ func create(t *testing.T, c *memory.Cluster, text string) *unstructured.Unstruct
 	}
 	return obj
 }
+
+// TestCountsAreExact: 10 seconds of 200m are 2 core-seconds, whatever the scale of the amount.
+func TestCountsAreExact(t *testing.T) {
+	o := containers.Options{Usage: func(c containers.Container, _ time.Time) (containers.Usage, error) {
+		return containers.Usage{CPU: *resource.NewScaledQuantity(200_000, resource.Micro), Time: c.Started.Add(10 * time.Second)}, nil
+	}}
+	c := cluster(t, o, running)
+	create(t, c, `{apiVersion: v1, kind: Node, metadata: {name: node-1}}`)
+	u, err := containers.NewMeter(c).Node(t.Context(), "node-1")
+	require.NoError(t, err)
+	require.Equal(t, 2.0, u.CPUSeconds)
+}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/stage/lab/containers/internal/amount"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
@@ -174,7 +175,7 @@ func startsOf(pod *unstructured.Unstructured) map[run]int {
 func (c *ContainerUsage) advance(last count) count {
 	if c.CPUSeconds == 0 { // the function does not say it
 		past := max(0, c.Time.Sub(last.at))
-		c.CPUSeconds = last.seconds + c.CPU.AsApproximateFloat64()*past.Seconds()
+		c.CPUSeconds = last.seconds + amount.Float(c.CPU)*past.Seconds()
 	}
 	c.CPUSeconds = max(c.CPUSeconds, last.seconds)
 	if last.at.After(c.Time) {

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/containers"
+	"github.com/stagecraft-go/stagecraft/stage/lab/containers/internal/amount"
 )
 
 // metricLibrary has what only expressions of metrics can use: the variable node, and what is measured.
@@ -50,9 +51,9 @@ func usageOf(args ...ref.Val) ref.Val {
 	u, err := measuredOf(args)
 	switch args[1] {
 	case types.String("cpu"):
-		return orError(types.Double(u.CPU.AsApproximateFloat64()), err)
+		return orError(types.Double(amount.Float(u.CPU)), err)
 	case types.String("memory"):
-		return orError(types.Double(u.Memory.AsApproximateFloat64()), err)
+		return orError(types.Double(amount.Float(u.Memory)), err)
 	}
 	return types.NewErr("Usage of %q is not supported: want cpu or memory", args[1].Value())
 }

@@ -191,3 +191,16 @@ spec:
 		require.ErrorContains(t, err, want)
 	}
 }
+
+// TestNumbersAreExact: an expression and a value of the same amount give the same number in a metric.
+func TestNumbersAreExact(t *testing.T) {
+	for _, usage := range []string{"value: 200m", `expression: 'Quantity("200m")'`, `expression: 'Quantity("100m") * 2'`, `expression: "0.2"`} {
+		o := parsed(t, "{kind: ClusterResourceUsage, apiVersion: kwok.x-k8s.io/v1alpha1, metadata: {name: x}, spec: {usages: [{usage: {cpu: {"+usage+"}}}]}}").Options(kwok.Host{})
+		used := measured(t)
+		u, err := o.Usage(used.Pods[0].Containers[0].Container, now)
+		require.NoError(t, err)
+		used.Pods[0].Usage = u
+		require.Equal(t, []string{"0.2"}, values(scrape(t, metric("pod", `pod.Usage("cpu")`), used, "/metrics/nodes/n")), usage)
+	}
+	require.Equal(t, []string{"0.035"}, values(scrape(t, metric("node", `Quantity("35m")`), measured(t), "/metrics/nodes/n")))
+}

@@ -9,6 +9,8 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/stagecraft-go/stagecraft/stage/lab/containers/internal/amount"
 )
 
 // A quantity is an amount of a resource. Amounts can be added, subtracted and compared, and
@@ -28,7 +30,7 @@ func parseQuantity(v ref.Val) ref.Val {
 	if err != nil {
 		return types.NewErr("Quantity(%q): %v", text, err)
 	}
-	return quantity(q.AsApproximateFloat64())
+	return quantity(amount.Float(q))
 }
 
 // with calculates with another amount.

@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/stagecraft-go/stagecraft/stage/lab/containers/internal/amount"
 )
 
 // valueOf returns a Go value as a value of an expression, by the rules of kwok: fields have the names
@@ -23,7 +25,7 @@ func valueOf(v reflect.Value) ref.Val {
 	case metav1.Duration:
 		return types.Duration{Duration: native.Duration}
 	case resource.Quantity:
-		return quantity(native.AsApproximateFloat64())
+		return quantity(amount.Float(native))
 	case corev1.ResourceList:
 		return resources(native)
 	}
@@ -128,8 +130,7 @@ var resourcesType = cel.ObjectType("kubernetes.ResourceList", traits.IndexerType
 // Get returns an amount.
 func (r resources) Get(name ref.Val) ref.Val {
 	text, _ := name.Value().(string)
-	q := r[corev1.ResourceName(text)]
-	return quantity(q.AsApproximateFloat64())
+	return quantity(amount.Float(r[corev1.ResourceName(text)]))
 }
 
 // Contains reports whether the list has a resource.
