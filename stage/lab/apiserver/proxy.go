@@ -163,7 +163,7 @@ func summaryOf(used *containers.NodeUsage) map[string]any {
 func statisticsOf(u containers.Usage) map[string]any {
 	at := timeText(u.Time)
 	return map[string]any{
-		"cpu":    map[string]any{"time": at, "usageNanoCores": uint64(u.CPU.ScaledValue(-9)), "usageCoreNanoSeconds": uint64(u.CPUSeconds * 1e9)},
+		"cpu":    map[string]any{"time": at, "usageNanoCores": uint64(u.CPU.ScaledValue(-9)), "usageCoreNanoSeconds": uint64(min(u.CPUSeconds*1e9, 1<<63))},
 		"memory": map[string]any{"time": at, "usageBytes": uint64(u.Memory.Value()), "workingSetBytes": uint64(u.Memory.Value())},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -313,4 +314,34 @@ func TestCountsAreExact(t *testing.T) {
 	u, err := containers.NewMeter(c).Node(t.Context(), "node-1")
 	require.NoError(t, err)
 	require.Equal(t, 2.0, u.CPUSeconds)
+}
+
+// TestImpossibleUsages are errors that name the container, and count for nothing.
+func TestImpossibleUsages(t *testing.T) {
+	for want, used := range map[string]containers.Usage{
+		"cpu: want 0 to 1e6 cores, got -1m":                                                          {CPU: resource.MustParse("-1m")},
+		"cpu: want 0 to 1e6 cores, got 9223372036854775807":                                          {CPU: *resource.NewQuantity(math.MaxInt64, resource.DecimalSI)},
+		"cpu: want 0 to 1e6 cores, got 9E99":                                                         {CPU: resource.MustParse("9E99")},
+		"memory: want 0 to 1e15 bytes, got -5Mi":                                                     {Memory: resource.MustParse("-5Mi")},
+		"CPUSeconds: want 0 to 1e15 core-seconds, got NaN":                                           {CPUSeconds: math.NaN()},
+		"CPUSeconds: want 0 to 1e15 core-seconds, got +Inf":                                          {CPUSeconds: math.Inf(1)},
+		"CPUSeconds: want 0 to 1e15 core-seconds, got -1":                                            {CPUSeconds: -1},
+		"Time: want at most the time of the cluster, 2006-01-02T16:04:00Z, got 2009-01-02T15:04:00Z": {Time: start.AddDate(3, 0, 0)},
+	} {
+		c := cluster(t, containers.Options{Usage: func(containers.Container, time.Time) (containers.Usage, error) { return used, nil }}, running)
+		pod, err := c.Get(t.Context(), pods, p)
+		require.NoError(t, err)
+		_, err = containers.Of(c).Usage(t.Context(), pod)
+		require.EqualError(t, err, `the usage of container "a" of Pod default/p: `+want)
+		create(t, c, `{apiVersion: v1, kind: Node, metadata: {name: node-1}}`)
+		u, err := containers.NewMeter(c).Node(t.Context(), "node-1")
+		require.NoError(t, err)
+		require.EqualError(t, u.Pods[0].Err, `the usage of container "a" of Pod default/p: `+want)
+		require.Equal(t, []any{"0", "0", 0.0}, []any{u.CPU.String(), u.Memory.String(), u.CPUSeconds})
+	}
+	c := cluster(t, containers.Options{}, `metadata: {annotations: {metrics.stagecraft-go.github.io/memory: -5Mi}}, `+running)
+	pod, err := c.Get(t.Context(), pods, p)
+	require.NoError(t, err)
+	_, err = containers.Of(c).Usage(t.Context(), pod)
+	require.EqualError(t, err, `the usage of container "a" of Pod default/p: memory: want 0 to 1e15 bytes, got -5Mi`)
 }

@@ -110,12 +110,12 @@ type Command struct {
 
 // Usage is what a container uses.
 type Usage struct {
-	// CPU is in cores, Memory the working set in bytes.
+	// CPU is in cores, from 0 to 1e6. Memory is the working set in bytes, from 0 to 1e15.
 	CPU, Memory resource.Quantity
-	// Time is when it was measured. Default: the time of the request.
+	// Time is when it was measured, and not in the future. Default: the time of the request.
 	Time time.Time
-	// CPUSeconds is how many core-seconds the container has used since it started. Default: a [Meter]
-	// adds up CPU.
+	// CPUSeconds is how many core-seconds the container has used since it started, from 0 to 1e15.
+	// Default: a [Meter] adds up CPU.
 	CPUSeconds float64
 }
 

@@ -39,6 +39,9 @@ func (r *Runtime) Usage(_ context.Context, pod *unstructured.Unstructured) (map[
 				continue
 			}
 			usage, err := r.usage(*c, now)
+			if err == nil {
+				err = usage.check(r.cluster.Now())
+			}
 			if errors.Is(err, ErrNotSimulated) {
 				return nil, err
 			}
@@ -69,6 +72,30 @@ func (r *Runtime) usage(c Container, now time.Time) (u Usage, err error) {
 		return u, notSimulated("the usage", c.full(), "Usage")
 	}
 	return u, err
+}
+
+// A container uses at most these amounts, so that no sum of a Node or an autoscaler overflows: cores,
+// bytes and core-seconds.
+const (
+	mostCPU        = 1e6
+	mostMemory     = 1e15
+	mostCPUSeconds = 1e15
+)
+
+// check returns an error if a container cannot use this.
+func (u Usage) check(now time.Time) error {
+	outside := func(q resource.Quantity, most int64) bool { return q.Sign() < 0 || q.CmpInt64(most) > 0 }
+	switch {
+	case outside(u.CPU, mostCPU):
+		return fmt.Errorf("cpu: want 0 to 1e6 cores, got %s", &u.CPU)
+	case outside(u.Memory, mostMemory):
+		return fmt.Errorf("memory: want 0 to 1e15 bytes, got %s", &u.Memory)
+	case !(u.CPUSeconds >= 0 && u.CPUSeconds <= mostCPUSeconds): // also NaN
+		return fmt.Errorf("CPUSeconds: want 0 to 1e15 core-seconds, got %g", u.CPUSeconds)
+	case u.Time.After(now):
+		return fmt.Errorf("Time: want at most the time of the cluster, %s, got %s", now.UTC().Format(time.RFC3339Nano), u.Time.UTC().Format(time.RFC3339Nano))
+	}
+	return nil
 }
 
 // annotated returns what the annotations of a Pod say that a container uses of a resource. What they
