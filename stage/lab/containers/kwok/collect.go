@@ -24,8 +24,20 @@ func (d *doors) kubelet(used containers.NodeUsage) http.Handler {
 				return
 			}
 		}
-		http.Error(w, fmt.Sprintf("no Metric has the path %s for Node %s", r.URL.Path, used.Node.GetName()), http.StatusNotFound)
+		http.Error(w, d.noMetric(r.URL.Path, used.Node.GetName()), http.StatusNotFound)
 	})
+}
+
+// noMetric says that no Metric answers a request to a Node. A Metric with this path for another Node is
+// named.
+func (d *doors) noMetric(path, node string) string {
+	text := fmt.Sprintf("no Metric has the path %s for Node %s", path, node)
+	for _, m := range d.metrics {
+		if m.spec.Path == path {
+			return fmt.Sprintf("%s: the Metric %s has this path for the Node of its name: set metadata.name to %s, or write %s in spec.path for all Nodes", text, m.name, node, nodeParameter)
+		}
+	}
+	return text
 }
 
 // isAt reports whether a path is that of the Metric for a Node. A path without the parameter is that

@@ -18,7 +18,9 @@
 //	Attach         | the client gets the lines that are added to logsFile from then on
 //	PortForward    | the client is connected with target, or with the input and output of command
 //	ResourceUsage  | value or expression, in CEL, of cpu and memory
-//	Metric         | metrics at a path of the kubelet of each Node, in the format of Prometheus
+//	Metric         | metrics at a path of the kubelet, in the format of Prometheus: for each Node if
+//	               | the path has {nodeName}, otherwise for the Node with the name of the Metric.
+//	               | /metrics/resource is not available: it has the kubelet's own metrics
 //
 // A kind with the name and namespace of a Pod comes before cluster-wide kinds, whose selector has
 // matchNames and matchNamespaces; the first that matches counts. An item without containers, or

@@ -50,6 +50,8 @@ func (s *metricSpec) compile(d *decoder, n *yaml.Node) {
 	switch rest := strings.ReplaceAll(s.Path, "/"+nodeParameter, ""); {
 	case s.Path != "/metrics" && !strings.HasPrefix(s.Path, "/metrics/"):
 		at.refuse("want a path that begins with /metrics/, got %q", s.Path)
+	case s.Path == "/metrics/resource":
+		at.refuse("%s is the path of the kubelet's own metrics: want another path, such as /metrics/nodes/%s/metrics/resource", s.Path, nodeParameter)
 	case strings.ContainsAny(rest, "{}*") || path.Clean(s.Path) != s.Path:
 		at.refuse("%q is not supported: want words and %s between slashes", s.Path, nodeParameter)
 	}

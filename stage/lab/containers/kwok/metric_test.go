@@ -130,7 +130,10 @@ wait_seconds_count 9
 	require.Equal(t, "no Metric has the path /metrics/nodes/other for Node n\n", scrape(t, file, measured(t), "/metrics/nodes/other"))
 	other := measured(t)
 	other.Node.SetName("other")
-	require.Contains(t, scrape(t, file, other, "/metrics/nodes/n"), "no Metric has the path", "the Metric has the name of its Node")
+	require.Equal(t, "no Metric has the path /metrics/nodes/n for Node other: the Metric n has this path for the Node of its name: "+
+		"set metadata.name to other, or write {nodeName} in spec.path for all Nodes\n", scrape(t, file, other, "/metrics/nodes/n"))
+	_, err := kwok.Parse("m.yaml", []byte(strings.Replace(file, "/metrics/nodes/n", "/metrics/resource", 1)))
+	require.EqualError(t, err, "m.yaml:6:9: spec.path: /metrics/resource is the path of the kubelet's own metrics: want another path, such as /metrics/nodes/{nodeName}/metrics/resource")
 }
 
 // TestRandIsDeterministic: numbers differ by object and by time, and are the same for the same.
