@@ -1,6 +1,7 @@
 package kwok
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -32,7 +33,7 @@ func check(e ast.Expr, dimension string) (err error) {
 				err = fmt.Errorf("undefined field %q", s.FieldName())
 			}
 		case ast.CallKind:
-			err = checkCall(e.AsCall())
+			err = cmp.Or(checkCall(e.AsCall()), checkQuantity(e.AsCall()), checkDivision(e.AsCall()))
 		}
 	}))
 	return err

@@ -139,9 +139,6 @@ func (m *metric) histogram(e *evaluation, labels []string) (prometheus.Metric, e
 	buckets, count, sum := map[float64]uint64{}, uint64(0), 0.0
 	for _, b := range m.Buckets {
 		n, err := b.program.float(e)
-		if err == nil && !(n >= 0 && n <= 1e15) {
-			err = fmt.Errorf("want a number from 0 to 1e15, got %v", n)
-		}
 		if err != nil {
 			return nil, fmt.Errorf("the bucket %v: %w", b.Le, err)
 		}

@@ -62,6 +62,10 @@
 //	run commands and read files                 | refuse to, unless Host allows it           | TestHost
 //	serve a Metric with 0 for what fails, and   | leave the sample out and count it, in      | TestMetricsAreServed
 //	log the failure                             | stagecraft_metric_faults                   |
+//	take a boolean or a duration as an amount   | refuse it                                  | TestUsageFaults
+//	serve a counter below 0                     | leave the sample out and count it          | TestMetricsThatCannotBeServed
+//	find out when a client asks that a rule     | report what is wrong for every Pod with    | TestUsageFaults
+//	cannot work                                 | its position                               |
 //	count CPU time from the first read on       | count from the start of the container      | TestMetersCount
 //	have usages of containers that do not run   | these use nothing                          | TestMetricExpressions
 //	draw Rand() at random                       | draw it from the object and the time       | TestRandIsDeterministic

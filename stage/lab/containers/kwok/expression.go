@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 type program struct {
 	cel.Program
 	text string
+	want wanted
 }
 
 // maxCost is the cost of an expression, in the units of CEL: about as many steps.
@@ -132,8 +134,9 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// compile compiles an expression of a metric of a dimension; "" is for a usage.
-func compile(expression, dimension string) (*program, error) {
+// compile compiles an expression of a metric of a dimension; "" is for a usage. It evaluates an
+// expression without variables, so that errors are told at once.
+func compile(expression, dimension string, want wanted) (*program, error) {
 	all, err := environments()
 	if err != nil {
 		return nil, err
@@ -149,11 +152,29 @@ func compile(expression, dimension string) (*program, error) {
 	if err := check(compiled.NativeRep().Expr(), dimension); err != nil {
 		return nil, err
 	}
-	p, err := env.Program(compiled, cel.CostLimit(maxCost))
+	if err := want.refuses(compiled.OutputType()); err != nil {
+		return nil, err
+	}
+	executable, err := env.Program(compiled, cel.CostLimit(maxCost))
 	if err != nil {
 		return nil, err
 	}
-	return &program{p, expression}, nil
+	p := &program{executable, expression, want}
+	if isConstant(compiled.NativeRep().Expr()) {
+		err = p.try()
+	}
+	return p, err
+}
+
+// try evaluates an expression without variables.
+func (p *program) try() (err error) {
+	e := &evaluation{given: map[string]any{}}
+	if slices.Contains(p.want.kinds, types.StringKind) {
+		_, err = p.string(e)
+	} else {
+		_, err = p.float(e)
+	}
+	return err
 }
 
 // eval evaluates an expression.
@@ -173,12 +194,25 @@ func (e *evaluation) with(given map[string]any) *evaluation {
 	return e
 }
 
-// float evaluates an expression to a number.
+// float evaluates an expression to a number that its user accepts.
 func (p *program) float(e *evaluation) (float64, error) {
 	out, err := p.eval(e)
 	if err != nil {
 		return 0, err
 	}
+	if kind, is := out.Type().(*cel.Type); is && out.Type() != amountType {
+		if err := p.want.refuses(kind); err != nil {
+			return 0, err
+		}
+	}
+	n, err := floatOf(out)
+	if err == nil {
+		err = p.want.accept(n)
+	}
+	return n, err
+}
+
+func floatOf(out ref.Val) (float64, error) {
 	switch v := out.(type) {
 	case types.Duration:
 		return float64(v.Duration), nil

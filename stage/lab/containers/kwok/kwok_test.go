@@ -232,3 +232,46 @@ func TestExpressionsHaveALimit(t *testing.T) {
 	_, err := o.Usage(container("web", "a"), time.Now())
 	require.ErrorContains(t, err, "cost limit exceeded")
 }
+
+// TestUsageFaults: an expression or a value that can only fail later is a fault of the file.
+func TestUsageFaults(t *testing.T) {
+	usage := func(text string) error {
+		_, err := kwok.Parse("u.yaml", []byte("{kind: ClusterResourceUsage, apiVersion: kwok.x-k8s.io/v1alpha1, metadata: {name: x}, spec: {usages: [\n  {usage: {cpu: {"+text+"}}}]}}"))
+		return err
+	}
+	for expression, want := range map[string]string{
+		`"text"`: "want an amount, got a value of type string", `[1]`: "want an amount, got a value of type list(int)",
+		`Now()`: "want an amount, got a value of type timestamp", `true`: "want an amount, got a value of type bool",
+		`duration("1s")`: "want an amount, got a value of type duration", `{"a": 1}`: "want an amount, got a value of type map(string, int)",
+		`Quantity("100q")`: `Quantity("100q"): quantities must match the regular expression`, `"100q".Quantity()`: `Quantity("100q"): quantities must match`,
+		`Quantity(1)`: "Quantity: want a string, got 1", `Quantity("1") + 1`: "no such overload", `pod.spec.hostNetwork ? Quantity("x") : Quantity("1")`: `Quantity("x"): quantities must match`,
+		`1/0`: "division by zero", `Rand() > 0.5 ? 1 % 0 : 1`: "division by zero", `0.0/0.0`: "want a number from 0 to 1e6, got NaN",
+		`-1`: "want a number from 0 to 1e6, got -1", `Quantity("1k") * 2000`: "want a number from 0 to 1e6, got 2e6",
+	} {
+		require.ErrorContains(t, usage("expression: '"+expression+"'"), "u.yaml:2:30: spec.usages[0].usage.cpu.expression: "+want, expression)
+	}
+	require.ErrorContains(t, usage("value: -1"), "u.yaml:2:17: spec.usages[0].usage.cpu.value: want a quantity from 0 to 1e6, got -1")
+	require.ErrorContains(t, usage("value: 9E99"), "want a quantity from 0 to 1e6, got 9E99")
+	for _, fine := range []string{`1`, `1u`, `0.5`, `Quantity("1") / 2`, `Rand()`, `Now().UnixSecond() / 1e9`, `pod.spec.hostNetwork ? 1 : 2`, `dyn(pod.metadata.name) == "x" ? Quantity("1") : 2.0`} {
+		require.NoError(t, usage("expression: '"+fine+"'"), fine)
+	}
+	o := parsed(t, `{kind: ClusterResourceUsage, apiVersion: kwok.x-k8s.io/v1alpha1, metadata: {name: x}, spec: {usages: [
+  {usage: {cpu: {expression: pod.spec.hostNetwork}}}]}}`).Options(kwok.Host{})
+	_, err := o.Usage(container("web", "a"), time.Now())
+	require.ErrorContains(t, err, "rules.yaml:2:30: spec.usages[0].usage.cpu.expression: want an amount, got a value of type bool")
+}
+
+// TestForwardFaults: ports that no connection has, and rules that lead nowhere.
+func TestForwardFaults(t *testing.T) {
+	_, err := kwok.Parse("p.yaml", []byte(`{kind: PortForward, apiVersion: kwok.x-k8s.io/v1alpha1, metadata: {name: x}, spec: {forwards: [
+  {ports: [99999, 80, -1], target: {port: 0, address: localhost}},
+  {target: {address: localhost}},
+  {ports: [80]},
+  {ports: [0, 65535], command: [cat]}]}}`))
+	require.EqualError(t, err, `p.yaml:2:12: spec.forwards[0].ports[0]: want a port from 1 to 65535, got 99999
+p.yaml:2:23: spec.forwards[0].ports[2]: want a port from 1 to 65535, got -1
+p.yaml:2:43: spec.forwards[0].target.port: want a port from 1 to 65535, got 0
+p.yaml:3:12: spec.forwards[1].target.port: want a port from 1 to 65535, got 0
+p.yaml:4:3: spec.forwards[2]: want target or command
+p.yaml:5:12: spec.forwards[3].ports[0]: want a port from 1 to 65535, got 0`)
+}

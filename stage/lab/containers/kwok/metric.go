@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -32,12 +33,12 @@ func (s spot) at(path string, steps ...any) spot {
 func (s spot) refuse(format string, args ...any) { s.fault(s.n, s.path, format, args...) }
 
 // compile compiles an expression of a metric, which is not optional.
-func (s spot) compile(expression, dimension string) *program {
+func (s spot) compile(expression, dimension string, want wanted) *program {
 	if expression == "" {
 		s.refuse("want an expression")
 		return nil
 	}
-	p, err := compile(expression, dimension)
+	p, err := compile(expression, dimension, want)
 	if err != nil {
 		s.refuse("%v", err)
 	}
@@ -59,7 +60,7 @@ func (s *metricSpec) compile(d *decoder, n *yaml.Node) {
 		at.refuse("more than %d metrics", maxMetrics)
 		return
 	}
-	first := map[string]*metric{}
+	first, all := map[string]*metric{}, map[string]bool{}
 	for i := range s.Metrics {
 		m := &s.Metrics[i]
 		at := spot{d, n, "spec"}.at(fmt.Sprintf(".metrics[%d]", i), "spec", "metrics", i)
@@ -67,10 +68,29 @@ func (s *metricSpec) compile(d *decoder, n *yaml.Node) {
 			first[m.Name] = m
 		} else if before.Help != m.Help || before.Kind != m.Kind {
 			at.refuse("an earlier metric %s has another help or kind", m.Name)
+		} else if all[m.series()] {
+			at.refuse("an earlier metric %s has the same labels: want labels with other values", m.Name)
 		}
+		all[m.series()] = true
 		m.compile(at)
 	}
 }
+
+// series returns the name and labels of a metric. Metrics with the same ones have the same samples.
+func (m *metric) series() string {
+	labels := make([]string, len(m.Labels))
+	for i, l := range m.Labels {
+		labels[i] = l.Name + "=" + strings.TrimSpace(l.Value)
+	}
+	slices.Sort(labels)
+	return strings.Join(append([]string{m.Name}, labels...), "\n")
+}
+
+// In the names of metrics and labels a dot becomes an underscore, as in a scrape by Prometheus.
+var (
+	metricName = regexp.MustCompile(`^([a-zA-Z_:][a-zA-Z0-9_:.]*)?$`)
+	labelName  = regexp.MustCompile(`^([a-zA-Z_][a-zA-Z0-9_.]*)?$`)
+)
 
 // compile checks a metric and compiles its expressions.
 func (m *metric) compile(at spot) {
@@ -84,11 +104,17 @@ func (m *metric) compile(at spot) {
 		at.refuse("more than %d labels or buckets", maxMetrics)
 		return
 	}
+	if !metricName.MatchString(m.Name) { // client_golang refuses ""
+		at.at(".name", "name").refuse("want a name of letters, digits, _, : and dots, got %q", m.Name)
+	}
 	names := make([]string, len(m.Labels))
 	for i := range m.Labels {
 		l := &m.Labels[i]
-		l.program = at.at(fmt.Sprintf(".labels[%d].value", i), "labels", i, "value").compile(l.Value, m.Dimension)
+		l.program = at.at(fmt.Sprintf(".labels[%d].value", i), "labels", i, "value").compile(l.Value, m.Dimension, aString)
 		names[i] = l.Name
+		if !labelName.MatchString(l.Name) {
+			at.at(fmt.Sprintf(".labels[%d].name", i), "labels", i, "name").refuse("want a name of letters, digits, _ and dots, got %q", l.Name)
+		}
 	}
 	m.desc = prometheus.NewDesc(m.Name, m.Help, names, nil)
 	if _, err := prometheus.NewConstMetric(m.desc, prometheus.GaugeValue, 0, names...); err != nil {
@@ -96,7 +122,11 @@ func (m *metric) compile(at spot) {
 	}
 	switch m.Kind {
 	case "gauge", "counter":
-		m.program = at.at(".value", "value").compile(m.Value, m.Dimension)
+		want := aNumber
+		if m.Kind == "counter" {
+			want = aNumber.to(math.Inf(1))
+		}
+		m.program = at.at(".value", "value").compile(m.Value, m.Dimension, want)
 		if len(m.Buckets) > 0 {
 			at.at(".buckets", "buckets").refuse("only a histogram has buckets")
 		}
@@ -122,7 +152,7 @@ func (m *metric) compileBuckets(at spot) {
 			where.refuse("two buckets have the same le")
 		}
 		seen[b.Le] = true
-		b.program = at.at(fmt.Sprintf(".buckets[%d].value", i), "buckets", i, "value").compile(b.Value, m.Dimension)
+		b.program = at.at(fmt.Sprintf(".buckets[%d].value", i), "buckets", i, "value").compile(b.Value, m.Dimension, aNumber.to(1e15))
 	}
 	slices.SortStableFunc(m.Buckets, func(a, b bucket) int {
 		if a.Le < b.Le {

@@ -207,3 +207,22 @@ func TestNumbersAreExact(t *testing.T) {
 	}
 	require.Equal(t, []string{"0.035"}, values(scrape(t, metric("node", `Quantity("35m")`), measured(t), "/metrics/nodes/n")))
 }
+
+// TestMetricsThatCannotBeServed are faults of the file, not of each scrape.
+func TestMetricsThatCannotBeServed(t *testing.T) {
+	for metrics, want := range map[string]string{
+		`{name: a, kind: gauge, value: "1"}, {name: a, kind: gauge, value: "2"}`:                    "spec.metrics[1]: an earlier metric a has the same labels: want labels with other values",
+		`{name: bad name, kind: gauge, value: "1"}`:                                                 `m.yaml:2:10: spec.metrics[0].name: want a name of letters, digits, _, : and dots, got "bad name"`,
+		`{name: a, kind: gauge, value: "1", labels: [{name: bad-name, value: node.metadata.name}]}`: `spec.metrics[0].labels[0].name: want a name of letters, digits, _ and dots, got "bad-name"`,
+		`{name: a, kind: gauge, value: "1", labels: [{name: l, value: "1"}]}`:                       "m.yaml:2:64: spec.metrics[0].labels[0].value: want a string, got a value of type int",
+		`{name: a, kind: counter, value: "-1"}`:                                                     "spec.metrics[0].value: want a number of at least 0, got -1",
+		`{name: a, kind: gauge, value: "[1]"}`:                                                      "spec.metrics[0].value: want a number, got a value of type list(int)",
+		`{name: a, kind: gauge, value: "1/0"}`:                                                      "spec.metrics[0].value: division by zero",
+		`{name: a, kind: histogram, buckets: [{le: 1, value: "-1"}]}`:                               "spec.metrics[0].buckets[0].value: want a number from 0 to 1e15, got -1",
+	} {
+		_, err := kwok.Parse("m.yaml", []byte("{kind: Metric, apiVersion: kwok.x-k8s.io/v1alpha1, metadata: {name: m}, spec: {path: /metrics, metrics: [\n  "+metrics+"]}}"))
+		require.ErrorContains(t, err, want)
+	}
+	file := strings.Replace(metric("node", "1.0 - node.SinceSecond()"), "kind: gauge", "kind: counter", 1)
+	require.Contains(t, scrape(t, file, measured(t), "/metrics/nodes/n"), `stagecraft_metric_faults{example="want a number of at least 0, got -599",metric="x"} 1`)
+}

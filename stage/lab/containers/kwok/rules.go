@@ -142,6 +142,7 @@ func (r *Rules) add(d *decoder, n *yaml.Node) {
 		r.attaches = append(r.attaches, newRule(at, spec.Selector, spec.Attaches))
 	case kind == "PortForward" || kind == "ClusterPortForward":
 		spec, at := decodeObject[forwardSpec](d, n, clusterWide)
+		spec.check(d, n)
 		r.forwards = append(r.forwards, newRule(at, spec.Selector, spec.Forwards))
 	case kind == "ResourceUsage" || kind == "ClusterResourceUsage":
 		spec, at := decodeObject[usageSpec](d, n, clusterWide)

@@ -15,6 +15,9 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/containers"
 )
 
+// most is what a container can use of a resource, as package containers checks it.
+var most = map[string]int64{"cpu": 1e6, "memory": 1e15}
+
 // compile compiles the expressions of an object.
 func (s *usageSpec) compile(d *decoder, n *yaml.Node) {
 	for i, u := range s.Usages {
@@ -25,12 +28,12 @@ func (s *usageSpec) compile(d *decoder, n *yaml.Node) {
 			switch {
 			case name != "cpu" && name != "memory":
 				d.fault(at, path, "only cpu and memory are measured")
-			case v.Value != nil && v.Value.Sign() < 0:
-				d.fault(at, path+".value", "want a quantity of at least 0")
+			case v.Value != nil && (v.Value.Sign() < 0 || v.Value.CmpInt64(most[name]) > 0):
+				d.fault(at, path+".value", "want a quantity from 0 to %s, got %s", exponents.Replace(fmt.Sprint(float64(most[name]))), v.Value)
 			case v.Value == nil && v.Expression == nil:
 				d.fault(at, path, "want value or expression")
 			case v.Value == nil:
-				p, err := compile(*v.Expression, "")
+				p, err := compile(*v.Expression, "", amountTo(float64(most[name])))
 				at := find(at, "expression")
 				if err != nil {
 					d.fault(at, path+".expression", "%v", err)
@@ -67,7 +70,7 @@ func (v value) evaluate(c containers.Container, now time.Time) (q resource.Quant
 	if err != nil {
 		return q, err
 	}
-	return quantityOf(amount)
+	return quantityOf(amount), nil
 }
 
 // containerOf returns a container of a Pod by its name.
@@ -80,12 +83,10 @@ func containerOf(pod *corev1.Pod, name string) (c corev1.Container) {
 	return c
 }
 
-func quantityOf(amount float64) (q resource.Quantity, _ error) {
-	switch {
-	case math.IsNaN(amount) || amount < 0 || amount > 1e18:
-		return q, fmt.Errorf("want a number from 0 to 1e18, got %v", amount)
-	case amount < 1e6:
-		return *resource.NewScaledQuantity(int64(math.Round(amount*1e6)), resource.Micro), nil
+// quantityOf returns an amount that most allows.
+func quantityOf(amount float64) resource.Quantity {
+	if amount < 1e6 {
+		return *resource.NewScaledQuantity(int64(math.Round(amount*1e6)), resource.Micro)
 	}
-	return *resource.NewQuantity(int64(amount), resource.BinarySI), nil
+	return *resource.NewQuantity(int64(amount), resource.BinarySI)
 }
