@@ -59,9 +59,9 @@ func TestAHundredThousandPodsComeAndGo(t *testing.T) {
 			step()
 		}
 	}
-	comeAndGo(0, 5_000)
+	comeAndGo(0, 20_000)
 	before := heapInUse()
-	comeAndGo(5_000, 5_000+effort.Of(100_000))
+	comeAndGo(20_000, 20_000+effort.Of(100_000))
 	require.Less(t, int64(heapInUse())-int64(before), int64(4<<20))
 	require.Len(t, events(t, cluster), 3601)
 	runtime.KeepAlive(loop)

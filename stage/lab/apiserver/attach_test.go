@@ -36,10 +36,10 @@ func process(_ context.Context, c containers.Container, s containers.Streams) er
 		size := <-s.Resize
 		fmt.Fprintf(s.Stdout, "%dx%d\n", size.Width, size.Height)
 	}
-	if s.Stdin == nil {
+	text, err := io.ReadAll(s.Stdin)
+	if len(text) == 0 {
 		return errors.New("no input")
 	}
-	text, err := io.ReadAll(s.Stdin)
 	fmt.Fprintf(s.Stdout, "%s of %s: %s", c.Name, c.Pod.GetName(), text)
 	if !s.TTY {
 		fmt.Fprint(s.Stderr, "ends")

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -26,13 +27,15 @@ func (c *call) log() error {
 	if err != nil {
 		return err
 	}
-	c.w.Header().Set("Content-Type", "text/plain")
 	out := newTextWriter(c.w)
-	if err := out.begin(); err != nil {
-		return nil // the client has gone
+	_, err = log.WriteTo(out)
+	switch {
+	case err == nil:
+		return out.Flush()
+	case !out.begun:
+		return err
 	}
-	_, _ = log.WriteTo(out) // the answer has begun: all that can be done is to end it
-	return nil
+	panic(http.ErrAbortHandler) // the client must not take the beginning for the whole
 }
 
 // logOptions reads the parameters of a request, whose names are those of PodLogOptions.
@@ -69,27 +72,34 @@ func (c *call) wanted() streams.Wanted {
 type textWriter struct {
 	http.ResponseWriter
 	stream *http.ResponseController
+	begun  bool
 }
 
 func newTextWriter(w http.ResponseWriter) *textWriter {
-	return &textWriter{w, http.NewResponseController(w)}
+	return &textWriter{ResponseWriter: w, stream: http.NewResponseController(w)}
 }
 
-// begin sends the headers.
-func (w *textWriter) begin() error {
+// begin writes the headers, once.
+func (w *textWriter) begin() {
+	if w.begun {
+		return
+	}
+	w.begun = true
 	_ = w.stream.SetReadDeadline(time.Time{}) // it has been read; the client may be silent as long as it likes
+	w.Header().Set("Content-Type", "text/plain")
 	w.WriteHeader(http.StatusOK)
-	return w.Flush()
 }
 
 // Write gives the client maxWrite to read.
 func (w *textWriter) Write(p []byte) (int, error) {
+	w.begin()
 	_ = w.stream.SetWriteDeadline(time.Now().Add(maxWrite))
 	return w.ResponseWriter.Write(p)
 }
 
 // Flush sends what was written.
 func (w *textWriter) Flush() error {
+	w.begin()
 	_ = w.stream.SetWriteDeadline(time.Now().Add(maxWrite))
 	return w.stream.Flush()
 }
@@ -101,8 +111,8 @@ func (c *call) exec() error {
 		return err
 	}
 	argv := c.query["command"]
-	if len(argv) == 0 {
-		return badRequest("you must specify at least one command for the container")
+	if err := containers.CheckArgv(argv); err != nil {
+		return err
 	}
 	return c.connect(func(ctx context.Context) error {
 		return streams.Command(ctx, c.w, c.r, c.wanted(), func(ctx context.Context, s containers.Streams) (int, error) {
@@ -131,15 +141,21 @@ func (c *call) portForward() error {
 		return err
 	}
 	return c.connect(func(ctx context.Context) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
 		return streams.Ports(ctx, c.w, c.r, func(ctx context.Context, port int, client io.ReadWriter) error {
-			return forward(ctx, port, client)
+			err := forward(ctx, port, client)
+			if errors.Is(err, containers.ErrEnded) {
+				cancel()
+			}
+			return err
 		})
 	})
 }
 
 // connect serves streams until they end, or the server does.
 func (c *call) connect(serve func(context.Context) error) error {
-	ctx, end, err := c.server.connections.begin(c.ctx)
+	ctx, end, err := c.server.connections.begin(c.ctx, c.r.URL.Path)
 	if err != nil {
 		return err
 	}

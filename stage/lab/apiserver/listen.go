@@ -34,7 +34,7 @@ type ListenOptions struct {
 // A Listener serves a cluster over TLS to clients with credentials. It is safe for concurrent use.
 type Listener struct {
 	server *http.Server
-	closes func() // connections with containers
+	closes func() error // connections with containers
 	done   chan error
 	url    string
 	token  string
@@ -116,10 +116,10 @@ func (l *Listener) Kubeconfig() ([]byte, error) {
 // URL returns where the server is, such as https://127.0.0.1:34567.
 func (l *Listener) URL() string { return l.url }
 
-// Close ends all requests, watches too, and returns when nothing listens any more.
+// Close ends all requests, watches too, and returns when nothing listens any more. The error names a
+// function of containers.Options that goes on ten seconds after its context has ended.
 func (l *Listener) Close() error {
-	err := l.server.Close()
-	l.closes()
+	err := errors.Join(l.server.Close(), l.closes())
 	if ended := <-l.done; !errors.Is(ended, http.ErrServerClosed) {
 		err = errors.Join(err, ended)
 	}

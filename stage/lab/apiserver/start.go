@@ -38,11 +38,13 @@ func Start(t T, c *memory.Cluster, o Options) *rest.Config {
 	}()
 	t.Cleanup(func() {
 		_ = server.Close()
-		handler.connections.close()
 		<-done
+		if err := handler.connections.close(); err != nil {
+			t.Fatalf("%v", err)
+		}
 	})
 	return &rest.Config{
-		Host: "http://stagecraft.invalid",
+		Host: "http://exec-and-port-forward-need-apiserver-listen.invalid", // dialers of their own show it in an error
 		Dial: p.dial,
 		QPS:  -1,
 		Proxy: func(*http.Request) (*url.URL, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,10 +26,32 @@ func (r *Runtime) Exec(ctx context.Context, pod types.NamespacedName, container 
 		return nil, notSimulated("exec", c.full(), "Exec")
 	}
 	return func(ctx context.Context, command Command) (int, error) {
+		if err := CheckArgv(command.Argv); err != nil {
+			return 0, err
+		}
+		ctx, end := r.whileRunning(ctx, *c)
+		defer end()
 		command.Streams = command.Streams.whole()
 		code, err := r.options.Exec(ctx, *c, command)
+		switch {
+		case err != nil && hasEnded(ctx):
+			return killed, nil
+		case err == nil && (code < 0 || code > 255):
+			return 0, fmt.Errorf("the function Exec has returned the exit code %d: want 0 to 255", code)
+		}
 		return code, c.explain(err, "exec", "Exec")
 	}, nil
+}
+
+// killed is the exit code of a command that ends with its container.
+const killed = 128 + 9
+
+// CheckArgv refuses a command without words.
+func CheckArgv(argv []string) error {
+	if len(argv) == 0 {
+		return badRequest("you must specify at least one command for the container")
+	}
+	return nil
 }
 
 // Attach finds a running container and returns a function that connects a client with it. The input of
@@ -61,12 +84,18 @@ func (r *Runtime) Attach(ctx context.Context, pod types.NamespacedName, containe
 		if !hasInput {
 			s.Stdin = nil
 		}
-		return c.explain(attach(ctx, *c, s.whole()), "attach", "Attach")
+		ctx, end := r.whileRunning(ctx, *c)
+		defer end()
+		err := attach(ctx, *c, s.whole())
+		if hasEnded(ctx) {
+			return nil
+		}
+		return c.explain(err, "attach", "Attach")
 	}, nil
 }
 
 // PortForward finds a Pod that runs and returns a function that connects a client with one of its
-// ports.
+// ports. The function returns [ErrEnded] if the Pod ends.
 func (r *Runtime) PortForward(ctx context.Context, pod types.NamespacedName) (func(ctx context.Context, port int, client io.ReadWriter) error, error) {
 	obj, err := r.pod(ctx, pod)
 	if err != nil {
@@ -82,8 +111,13 @@ func (r *Runtime) PortForward(ctx context.Context, pod types.NamespacedName) (fu
 		return nil, notSimulated("port-forward", fmt.Sprintf("pod %q", pod.Name), "PortForward")
 	}
 	return func(ctx context.Context, port int, client io.ReadWriter) error {
+		ctx, end := r.whileRunning(ctx, Container{Pod: obj})
+		defer end()
 		err := r.options.PortForward(ctx, obj, port, client)
-		if errors.Is(err, ErrNotSimulated) {
+		switch {
+		case hasEnded(ctx):
+			return fmt.Errorf("pod %q: %w", pod.Name, ErrEnded)
+		case errors.Is(err, ErrNotSimulated):
 			return notSimulated("port-forward", fmt.Sprintf("port %d of pod %q", port, pod.Name), "PortForward")
 		}
 		return err
@@ -143,8 +177,11 @@ func (c Container) explain(err error, what, function string) error {
 	return err
 }
 
-// whole returns streams whose writers are not nil.
+// whole returns streams that are not nil.
 func (s Streams) whole() Streams {
+	if s.Stdin == nil {
+		s.Stdin = strings.NewReader("")
+	}
 	if s.Stdout == nil {
 		s.Stdout = io.Discard
 	}

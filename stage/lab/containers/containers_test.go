@@ -1,8 +1,10 @@
 package containers_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"iter"
 	"math"
 	"strings"
@@ -232,6 +234,79 @@ func TestExecNeedsARunningContainer(t *testing.T) {
 	}
 	_, err := containers.Of(cluster(t, exec, running)).Exec(t.Context(), p, "")
 	require.NoError(t, err)
+}
+
+// TestWhatExecGetsAndReturns: a function gets words and whole streams; an exit code has a byte.
+func TestWhatExecGetsAndReturns(t *testing.T) {
+	code := 255
+	c := cluster(t, containers.Options{Exec: func(_ context.Context, _ containers.Container, command containers.Command) (int, error) {
+		input, err := io.ReadAll(command.Stdin)
+		fmt.Fprintf(command.Stdout, "%s%s", command.Argv[0], input)
+		return code, err
+	}}, running)
+	run, err := containers.Of(c).Exec(t.Context(), p, "")
+	require.NoError(t, err)
+	got, err := run(t.Context(), containers.Command{Argv: []string{"true"}})
+	require.NoError(t, err)
+	require.Equal(t, 255, got)
+	_, err = run(t.Context(), containers.Command{})
+	require.EqualError(t, err, "you must specify at least one command for the container")
+	for _, code = range []int{-1, 256} {
+		_, err = run(t.Context(), containers.Command{Argv: []string{"true"}})
+		require.ErrorContains(t, err, "want 0 to 255")
+	}
+}
+
+// TestConnectionsEndWithTheirPod: the context of a function ends with its Pod, or with the run of its container.
+func TestConnectionsEndWithTheirPod(t *testing.T) {
+	wait := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	o := containers.Options{
+		Exec: func(ctx context.Context, _ containers.Container, _ containers.Command) (int, error) {
+			return 0, wait(ctx)
+		},
+		PortForward: func(ctx context.Context, _ *unstructured.Unstructured, _ int, _ io.ReadWriter) error {
+			return wait(ctx)
+		},
+	}
+	ends := map[string]func(*memory.Cluster) error{
+		"deleted": func(c *memory.Cluster) error {
+			return c.Delete(t.Context(), pods, p, metav1.DeleteOptions{GracePeriodSeconds: new(int64)})
+		},
+		"succeeded": func(c *memory.Cluster) error {
+			_, err := c.Patch(t.Context(), pods, p, types.MergePatchType, []byte(`{"status": {"phase": "Succeeded", "containerStatuses": [
+				{"name": "a", "restartCount": 0, "state": {"terminated": {"exitCode": 0}}}]}}`), metav1.PatchOptions{}, "status")
+			return err
+		},
+	}
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			c := cluster(t, o, running)
+			run, err := containers.Of(c).Exec(t.Context(), p, "")
+			require.NoError(t, err)
+			forward, err := containers.Of(c).PortForward(t.Context(), p)
+			require.NoError(t, err)
+			codes, errs := make(chan int, 1), make(chan error, 2)
+			go func() {
+				code, err := run(t.Context(), containers.Command{Argv: []string{"sleep"}})
+				codes <- code
+				errs <- err
+			}()
+			require.NoError(t, end(c))
+			require.ErrorIs(t, forward(t.Context(), 80, &bytes.Buffer{}), containers.ErrEnded, "also if it had ended before")
+			require.Equal(t, 137, <-codes)
+			require.NoError(t, <-errs)
+		})
+	}
+}
+
+// TestLinesOfALog: a text of several lines is several lines.
+func TestLinesOfALog(t *testing.T) {
+	c := cluster(t, containers.Options{Logs: func(context.Context, containers.Container) (iter.Seq[containers.Line], error) {
+		return containers.Lines("panic: x\n\nmain.go:5", "last"), nil
+	}}, running)
+	text, err := read(t, c, containers.LogOptions{TailLines: new(int64(2)), Timestamps: true})
+	require.NoError(t, err)
+	require.Equal(t, "2006-01-02T15:04:00.000000000Z main.go:5\n2006-01-02T15:04:00.000000000Z last\n", text)
 }
 
 // TestMetersCount: CPU time grows with what is used between reads, from the start of each run on, and

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -172,9 +173,14 @@ var errEnough = errors.New("the limit is reached")
 
 // WriteTo writes the log. If the Writer has a method Flush, it is called when the log waits for new
 // lines.
-func (l *log) WriteTo(w io.Writer) (int64, error) {
+func (l *log) WriteTo(w io.Writer) (n int64, err error) {
 	out := l.writer(w)
-	err := l.write(out)
+	defer func() {
+		if p := recover(); p != nil {
+			n, err = out.written, apierrors.NewInternalError(fmt.Errorf("panic of the function Logs: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	err = l.write(out)
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
@@ -203,7 +209,7 @@ func (l *log) write(out *logWriter) error {
 	}
 	now, following := l.r.cluster.Now(), false
 	at, err := l.container.Started, error(nil)
-	for line := range l.lines {
+	for line := range single(l.lines) {
 		if line.Time.Before(at) {
 			line.Time = at // also the zero time
 		}
@@ -239,6 +245,20 @@ func (l *log) write(out *logWriter) error {
 		return l.waitUntil(out, time.Time{})
 	}
 	return nil
+}
+
+// single splits texts of several lines.
+func single(lines iter.Seq[Line]) iter.Seq[Line] {
+	return func(yield func(Line) bool) {
+		for line := range lines {
+			for text := range strings.SplitSeq(line.Text, "\n") {
+				line.Text = text
+				if !yield(line) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // waitUntil waits until a time has come in the cluster, or without end for the zero time. It returns

@@ -28,23 +28,28 @@ const Window = 15 * time.Second
 // and of a request that nothing answers. errors.Is finds it.
 var ErrNotSimulated = errors.New("not simulated")
 
+// ErrEnded is the error of a connection whose Pod has ended. errors.Is finds it.
+var ErrEnded = errors.New("it has ended")
+
 // Options are the functions that say what containers do. The zero value simulates nothing but
 // annotations. The functions must not change the objects that they get. Any of them may return
 // [ErrNotSimulated], which a request reports as if the function was missing.
 type Options struct {
 	// Logs returns the lines that a run of a container prints from its start on, in the order of
 	// their times. The sequence may be endless: it is read up to the present, and further when a
-	// client follows. Every request calls Logs again and must get the same lines. Default: the
-	// annotation of [LogsPrefix].
+	// client follows. It must not wait for lines: a line of the future has its Time. Every request
+	// calls Logs again and must get the same lines. Default: the annotation of [LogsPrefix].
 	Logs func(context.Context, Container) (iter.Seq[Line], error)
-	// Exec runs a command in a container and returns its exit code. The context ends when the client
-	// leaves. An error means that the command could not run at all.
+	// Exec runs a command in a container and returns its exit code, 0 to 255. The context ends when
+	// the client leaves, and when the container ends: an error is then the exit code 137. Otherwise an
+	// error means that the command could not run at all.
 	Exec func(context.Context, Container, Command) (code int, err error)
-	// Attach connects a client with the process of a container until the context ends, or until the
-	// process or the client has nothing more to say. Streams.Stdin is nil if the container has no stdin
-	// in its spec. Default: the lines of Logs, from now on.
+	// Attach connects a client with the process of a container until the context ends, which it does
+	// with the container, or until the process or the client has nothing more to say. Streams.Stdin is
+	// empty if the container has no stdin in its spec. Default: the lines of Logs, from now on.
 	Attach func(context.Context, Container, Streams) error
-	// PortForward connects a client with a port of a Pod until the connection ends. The caller closes
+	// PortForward connects a client with a port of a Pod until the connection ends, or the context,
+	// which ends when the Pod does. The caller closes
 	// the connection after the call. An error is shown to the client, which may connect again.
 	PortForward func(ctx context.Context, pod *unstructured.Unstructured, port int, client io.ReadWriter) error
 	// Usage returns what a container that runs uses at a time, if the annotations of [UsagePrefix] do
@@ -79,7 +84,7 @@ type Line struct {
 	// Time is when the container prints the line. The zero time is that of the line before, or the
 	// start of the container.
 	Time time.Time
-	// Text is the line without its end.
+	// Text is the line without its end. A text with ends of lines in it counts as several lines.
 	Text string
 	// Stderr is set for a line on the standard error.
 	Stderr bool
@@ -87,9 +92,10 @@ type Line struct {
 
 // Streams connect a client with a process.
 type Streams struct {
-	// Stdin ends with io.EOF when the client closes it. Nil: the client sends nothing.
+	// Stdin ends with io.EOF when the client closes it, and at once if the client sends nothing. A
+	// function gets no nil stream.
 	Stdin io.Reader
-	// Stdout and Stderr are never nil. With a terminal, Stderr is not read by anyone.
+	// Stdout and Stderr take what the process writes. With a terminal, nobody reads Stderr.
 	Stdout, Stderr io.Writer
 	// TTY is set if the client wants a terminal.
 	TTY bool

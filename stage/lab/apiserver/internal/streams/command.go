@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"time"
@@ -113,7 +114,7 @@ func (s *session) interrupt() {
 func protected(ctx context.Context, s containers.Streams, run func(context.Context, containers.Streams) (int, error)) (code int, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
 	return run(ctx, s)
