@@ -23,6 +23,7 @@ type T interface {
 // Start serves a cluster until the test ends, over connections in memory: nothing listens, and in a
 // testing/synctest bubble all waiting is virtual. The configuration has all permissions and no rate
 // limit. What uses it has to be stopped by functions that are given to t.Cleanup after this call.
+// Clients that dial by themselves, such as client-go's exec, attach and port-forward, need [Listen].
 func Start(t T, c *memory.Cluster, o Options) *rest.Config {
 	t.Helper()
 	handler, err := New(c, o)

@@ -46,7 +46,12 @@
 // package kubelet. The kinds Logs, Exec, Attach, PortForward, ResourceUsage and Metric of kwok become
 // Options in package stage/lab/containers/kwok.
 //
-// Without any of these a request fails with [ErrNotSimulated]. It never succeeds with nothing.
+// Without any of these a request fails with [ErrNotSimulated]. It never succeeds with nothing. A log
+// whose function panics, or does not come to an end, is an error, also for a client that has read its
+// beginning.
+//
+// Commands and connections end with the run of their container, or with the Pod: a command has the
+// exit code 137 then, as one that a kubelet kills.
 //
 // # Time
 //

@@ -95,7 +95,7 @@ type Streams struct {
 	// Stdin ends with io.EOF when the client closes it, and at once if the client sends nothing. A
 	// function gets no nil stream.
 	Stdin io.Reader
-	// Stdout and Stderr take what the process writes. With a terminal, nobody reads Stderr.
+	// Stdout and Stderr take what the process writes. With a terminal, Stderr has no reader.
 	Stdout, Stderr io.Writer
 	// TTY is set if the client wants a terminal.
 	TTY bool
