@@ -1,12 +1,14 @@
 package kwok
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -60,18 +62,22 @@ var faultsDesc = prometheus.NewDesc("stagecraft_metric_faults", "How many values
 // Describe sends nothing: the registry does not check the metrics of a single answer beforehand.
 func (c collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends the metrics. One whose expression fails is left out, and counted.
+// Collect sends the metrics. One whose expression fails is left out, and counted, like one that has
+// the labels of another.
 func (c collector) Collect(out chan<- prometheus.Metric) {
 	all, err := c.evaluations()
 	if err != nil {
 		out <- prometheus.NewInvalidMetric(faultsDesc, err)
 		return
 	}
-	faults, examples := map[string]int{}, map[string]string{}
+	faults, examples, seen := map[string]int{}, map[string]string{}, samples{}
 	for i := range c.spec.Metrics {
 		m := &c.spec.Metrics[i]
 		for _, e := range all[m.Dimension] {
 			sample, err := m.sample(e)
+			if err == nil && seen.has(m.Name, sample) {
+				err = errors.New("two samples have the same labels: want a label with the name of the " + m.Dimension)
+			}
 			if err != nil {
 				faults[m.Name]++
 				examples[m.Name] = err.Error()
@@ -83,6 +89,21 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	for name, n := range faults {
 		out <- prometheus.MustNewConstMetric(faultsDesc, prometheus.GaugeValue, float64(n), name, examples[name])
 	}
+}
+
+// samples are the names and labels of the samples of an answer.
+type samples map[string]bool
+
+// has reports whether an earlier sample has the same name and labels, and adds this one.
+func (s samples) has(name string, sample prometheus.Metric) bool {
+	var written dto.Metric
+	if sample.Write(&written) != nil {
+		return false // the registry reports it
+	}
+	key := fmt.Sprint(name, written.GetLabel())
+	before := s[key]
+	s[key] = true
+	return before
 }
 
 // evaluations returns what the metrics of each dimension are evaluated for.

@@ -226,3 +226,12 @@ func TestMetricsThatCannotBeServed(t *testing.T) {
 	file := strings.Replace(metric("node", "1.0 - node.SinceSecond()"), "kind: gauge", "kind: counter", 1)
 	require.Contains(t, scrape(t, file, measured(t), "/metrics/nodes/n"), `stagecraft_metric_faults{example="want a number of at least 0, got -599",metric="x"} 1`)
 }
+
+// TestSamplesWithTheSameLabels: the first one is served, with all other metrics, and the others count.
+func TestSamplesWithTheSameLabels(t *testing.T) {
+	file := strings.Replace(metric("container", "1"), "metrics: [", "metrics: [{name: y, kind: gauge, value: '2'}, ", 1)
+	text := scrape(t, file, measured(t), "/metrics/nodes/n")
+	require.Contains(t, text, "\nx 1\n")
+	require.Contains(t, text, "\ny 2\n")
+	require.Contains(t, text, `stagecraft_metric_faults{example="two samples have the same labels: want a label with the name of the container",metric="x"} 1`)
+}
