@@ -61,8 +61,8 @@ func (r *Runtime) Attach(ctx context.Context, pod types.NamespacedName, containe
 	if err != nil {
 		return nil, err
 	}
-	attach := r.options.Attach
-	if attach == nil {
+	attach := r.whileAttached
+	if r.options.Attach == nil {
 		lines, err := r.lines(ctx, *c)
 		if errors.Is(err, ErrNotSimulated) {
 			return nil, notSimulated("attach", c.full(), "Attach or Logs")
@@ -70,7 +70,7 @@ func (r *Runtime) Attach(ctx context.Context, pod types.NamespacedName, containe
 		if err != nil {
 			return nil, err
 		}
-		attach = func(ctx context.Context, _ Container, s Streams) error {
+		attach = func(ctx context.Context, _ Container, s Streams) error { // a log ends with its container itself
 			o := LogOptions{Follow: true, TailLines: new(int64)}
 			_, err := (&log{r: r, ctx: ctx, pod: pod, container: *c, options: o, lines: lines}).WriteTo(s.Stdout)
 			if errors.Is(err, context.Canceled) {
@@ -84,14 +84,19 @@ func (r *Runtime) Attach(ctx context.Context, pod types.NamespacedName, containe
 		if !hasInput {
 			s.Stdin = nil
 		}
-		ctx, end := r.whileRunning(ctx, *c)
-		defer end()
-		err := attach(ctx, *c, s.whole())
-		if hasEnded(ctx) {
-			return nil
-		}
-		return c.explain(err, "attach", "Attach")
+		return c.explain(attach(ctx, *c, s.whole()), "attach", "Attach")
 	}, nil
+}
+
+// whileAttached calls the function of the program until the container ends.
+func (r *Runtime) whileAttached(ctx context.Context, c Container, s Streams) error {
+	ctx, end := r.whileRunning(ctx, c)
+	defer end()
+	err := r.options.Attach(ctx, c, s)
+	if hasEnded(ctx) {
+		return nil
+	}
+	return err
 }
 
 // PortForward finds a Pod that runs and returns a function that connects a client with one of its
