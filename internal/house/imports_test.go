@@ -140,6 +140,7 @@ var labMayImport = map[string][]string{
 	"stage/lab/apiserver/internal/tokens":        {},
 	"stage/lab/apiserver/internal/webhooks":      {"stage/lab/apiserver/internal/attributes", "stage/lab/apiserver/internal/rules", "stage/memory"},
 	"stage/lab/containers":                       {"stage/memory", "stage/lab/containers/internal/amount", "stage/lab/internal/object"},
+	"stage/lab/containers/internal/amount":       {},
 	"stage/lab/containers/kwok":                  {"stage/lab/containers", "stage/lab/containers/internal/amount"},
 	"stage/lab/controllers/roles":                {"stage/lab/controllers/internal/control", "stage/lab/controllers/internal/fields", "stage/lab/controllers/internal/kinds", "stage/lab/controllers/internal/selectors", "stage/lab/internal/object", "stage/reconcile", "stage/transport"},
 	"stage/lab/definitions":                      {"stage/lab/definitions/internal/form", "stage/memory", "stage/lab/internal/celpatterns"},

@@ -197,7 +197,7 @@ func TestWorkIsLevel(t *testing.T) {
 	if race.On {
 		t.Skip("the race detector allocates")
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(100)) // what is allocated anew depends on it
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // the lives of pools depend on it
 	set := nothing.memory(t, 0)
 	for _, w := range effort.Some(works) {
 		t.Run(w.name, func(t *testing.T) {
