@@ -31,7 +31,10 @@ func (c *call) log() error {
 	_, err = log.WriteTo(out)
 	switch {
 	case err == nil:
-		return out.Flush()
+		_ = out.Flush() // the client may have left
+		return nil
+	case errors.Is(c.ctx.Err(), context.Canceled): // it has left
+		return nil
 	case !out.begun:
 		return err
 	}

@@ -93,3 +93,24 @@ func TestAFailingLogIsNoSuccess(t *testing.T) {
 	require.Error(t, err, "the connection ends without the end of the answer")
 	require.NoError(t, log.Close())
 }
+
+// TestALogWhoseClientLeavesIsARequest: the log of requests has it.
+func TestALogWhoseClientLeavesIsARequest(t *testing.T) {
+	lab := labtest.New(t, labtest.Options{Containers: containers.Options{Logs: func(context.Context, containers.Container) (iter.Seq[containers.Line], error) {
+		return containers.Lines("begins"), nil
+	}}})
+	lab.Apply(podNamed("p"))
+	lab.WaitCurrent()
+	seen := make(chan string, 1)
+	listener, err := apiserver.Listen(lab.Cluster(), apiserver.ListenOptions{Options: apiserver.Options{Log: func(r apiserver.Request) { seen <- r.URI }}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, listener.Close()) })
+	ctx, leave := context.WithCancel(t.Context())
+	log, err := kubernetes.NewForConfigOrDie(listener.Config()).CoreV1().Pods("default").GetLogs("p", &corev1.PodLogOptions{Follow: true}).Stream(ctx)
+	require.NoError(t, err)
+	_, err = io.ReadFull(log, make([]byte, len("begins")))
+	require.NoError(t, err)
+	leave()
+	require.Contains(t, <-seen, "/pods/p/log")
+	require.NoError(t, log.Close())
+}
