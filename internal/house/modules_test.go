@@ -1,7 +1,9 @@
 package house_test
 
 import (
+	"encoding/json"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -38,6 +40,29 @@ func TestNestedModulesUseThePublicAPI(t *testing.T) {
 			check(p.Imports, false)
 			check(p.TestImports, true)
 			check(p.XTestImports, true)
+		}
+	}
+}
+
+// TestModulesOfTheNewestLibrariesShareThem checks that the modules which use the newest Kubernetes libraries require the
+// same versions of whatever two of them require. A library that differs is compiled once more, with all that import it:
+// client-go takes a minute of a processor.
+func TestModulesOfTheNewestLibrariesShareThem(t *testing.T) {
+	first := map[string]string{} // version and directory, by module
+	for _, dir := range []string{"examples/cluster", "examples/testing", "internal/dev/bench", "internal/dev/celrules", "internal/dev/e2e"} {
+		cmd := exec.Command("go", "mod", "edit", "-json")
+		cmd.Dir = dir
+		out, err := cmd.Output()
+		require.NoError(t, err, dir)
+		var file struct{ Require []struct{ Path, Version string } }
+		require.NoError(t, json.Unmarshal(out, &file))
+		for _, r := range file.Require {
+			before, version, known := strings.Cut(first[r.Path], " ")
+			if !known {
+				first[r.Path] = dir + " " + r.Version
+			} else if version != r.Version {
+				t.Errorf("%s requires %s %s, %s requires %s: require the newer one in both", dir, r.Path, r.Version, before, version)
+			}
 		}
 	}
 }
