@@ -54,7 +54,9 @@ func TestModulesOfTheNewestLibrariesShareThem(t *testing.T) {
 		cmd.Dir = dir
 		out, err := cmd.Output()
 		require.NoError(t, err, dir)
-		var file struct{ Require []struct{ Path, Version string } }
+		var file struct {
+			Require []struct{ Path, Version string }
+		}
 		require.NoError(t, json.Unmarshal(out, &file))
 		for _, r := range file.Require {
 			before, version, known := strings.Cut(first[r.Path], " ")
