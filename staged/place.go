@@ -338,15 +338,20 @@ func (d *decider) isPassed(cluster string, active int) bool {
 	return !slices.ContainsFunc(d.policy.stages[active:], func(s *stage) bool { return s.selects(d.clusters[cluster]) })
 }
 
-// isCoveredBy reports whether the clusters of the active stage have the workload, so that those of passed
-// stages may lose it.
+// isCoveredBy reports whether the existing clusters of the active stage have the workload, so that the clusters
+// of passed stages may lose it.
 func (d *decider) isCoveredBy(active int) bool {
+	covered := false
 	for _, name := range d.turnOf(active) {
+		if d.clusters[name] == nil {
+			continue // its batch keeps its name, and nothing is delivered there any more
+		}
 		if d.ledger[name].Applied == "" {
 			return false
 		}
+		covered = true
 	}
-	return len(d.turnOf(active)) > 0 && d.Status.Stages[active].Phase != v1alpha1.Pending
+	return covered && d.Status.Stages[active].Phase != v1alpha1.Pending
 }
 
 // acceptAdopted recognizes a placement of another program that was adopted and is as it must be. One

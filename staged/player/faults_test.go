@@ -204,3 +204,30 @@ func TestARevisionThatNobodySaw(t *testing.T) {
 		})
 	}, withSpace)
 }
+
+// A cluster of the active stage that exists no more does not keep passed stages from losing the workload, under
+// retention Move.
+func TestAClusterThatIsGoneKeepsNoPassedStage(t *testing.T) {
+	policy := strings.Replace(portPolicy, "retention: Keep", "retention: Move", 1)
+	policy = strings.Replace(policy, "progressDeadlineSeconds: 30, ", "perCluster: {maxUnavailable: 2}, ", 1)
+	scenario(t, policy, func(t *testing.T, f *fleet) {
+		f.mayLose, f.bad["prod1@1"], f.offline["prod2"] = true, true, true
+		served := func() (clusters []string) {
+			for _, work := range f.list(manifestwork.Kind) {
+				clusters = append(clusters, work.GetNamespace())
+			}
+			return clusters
+		}
+		f.push("1")
+		f.play(func() {
+			f.run(40)
+			require.Equal(t, []string{"dev1", "prod1", "prod2"}, served(), "prod2 has received nothing, so dev1 keeps what it has")
+			f.leave("prod2")
+			f.run(20)
+			require.Equal(t, []string{"prod1"}, served(), f.message())
+			delete(f.bad, "prod1@1")
+			f.run(20)
+			require.True(t, f.holds("Succeeded"), f.message())
+		})
+	}, withSpace, overWorks)
+}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/staged/manifestwork"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -223,6 +224,20 @@ func (f *fleet) join(name, env string) {
 	if f.joined != nil {
 		f.joined(name)
 	}
+}
+
+// leave takes a cluster out of the inventory, with its namespace.
+func (f *fleet) leave(name string) {
+	next := maps.Clone(f.clusters)
+	delete(next, name)
+	f.known.Store(&next)
+	for _, work := range f.list(manifestwork.Kind) {
+		if work.GetNamespace() == name {
+			require.NoError(f.t, f.hub.Delete(f.t.Context(), manifestwork.Kind, types.NamespacedName{Namespace: name, Name: work.GetName()}, metav1.DeleteOptions{}))
+		}
+	}
+	synctest.Wait()
+	f.clusters = next
 }
 
 // A cluster that joins a passed stage in the middle of another revision gets the revision of that stage,
