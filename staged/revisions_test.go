@@ -295,6 +295,26 @@ func TestAnOfflineClusterIsNamed(t *testing.T) {
 	}
 }
 
+// Explain says for each stage which evidence is asked for and which the transport gives. Less than what is asked for
+// is refused.
+func TestExplainSaysTheEvidence(t *testing.T) {
+	text := policyText(stageText("dev", "dev"), stageText("prod", "prod", "requireEvidence: Exact"), stageText("end", "end", "requireEvidence: None")) + stagedUpdates
+	s := newStore(t, text, "dev/d", "prod/p", "end/e")
+	s.roll(2)
+	for best, refused := range map[fleet.Evidence]bool{fleet.EvidenceOrdered: true, fleet.EvidenceExact: false} {
+		w := s.world()
+		w.Can.Best = best
+		var lines []string
+		for _, l := range s.policy.Explain(s.status, w) {
+			lines = append(lines, l.String())
+		}
+		for stage, asked := range map[string]string{"dev": "Ordered", "prod": "Exact", "end": "None"} {
+			require.Contains(t, lines, fmt.Sprintf("ok: stage %q: evidence: %s is asked for, the transport gives %s", stage, asked, best))
+		}
+		require.Equal(t, refused, strings.Contains(strings.Join(lines, "\n"), `updates: Staged asks for evidence Exact in stage "prod", and the transport gives Ordered: nothing is changed`), lines)
+	}
+}
+
 // A6: a rollout that was rolled back stays so, whatever is edited, until somebody asks for a retry by
 // the name of the revision.
 func TestAFailureIsSticky(t *testing.T) {

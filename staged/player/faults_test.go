@@ -231,3 +231,23 @@ func TestAClusterThatIsGoneKeepsNoPassedStage(t *testing.T) {
 		})
 	}, withSpace, overWorks)
 }
+
+// A16: a Player that starts while objects are applied waits for the last one, like a Player that has seen the first.
+func TestAPlayerThatStartsWhileObjectsAreApplied(t *testing.T) {
+	scenario(t, strings.Replace(portPolicy, "settle: 2s", "settle: 5s", 1), func(t *testing.T, f *fleet) {
+		f.push("1")
+		f.play(func() {
+			f.run(40)
+			require.True(t, f.holds("Succeeded"), f.message())
+		})
+		f.push("20")
+		f.play(func() {
+			f.run(2)
+			f.push("24")
+			f.run(60)
+			require.Equal(t, versions("24", "24"), f.have, f.message())
+			require.Equal(t, []string{"1", "24"}, f.ever["dev1"])
+			require.Len(t, f.status().Revisions, 2)
+		})
+	}, withSpace, overWorks)
+}

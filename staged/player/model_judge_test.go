@@ -21,6 +21,7 @@ func (h *history) judge(a *actor, before, after v1alpha1.Status) {
 	if h.verbose {
 		h.note("player %d writes: %s | %s", a.nth, message, phasesOf(after))
 	}
+	h.checkWanted(before, after)
 	h.noteAsked(before, after)
 	if before.Wanted != after.Wanted && before.Wanted != "" {
 		h.counts["revisions superseded"]++
@@ -328,18 +329,18 @@ func (h *history) failed(a *actor, s v1alpha1.Status, d design, i int) {
 	}
 }
 
-// checkCause is S2 for failures: something was really bad with the revision. No status of another one
-// fails a stage.
+// checkCause is S2 for failures: something was really bad with the revision, in a cluster that the stage selects
+// (2.1.1). No status of another revision fails a stage, and no cluster that a placement only keeps.
 func (h *history) checkCause(a *actor, s v1alpha1.Status, d design, i int) {
 	if h.trust || !h.kind.content() || !d.staged || d.none {
 		return
 	}
 	wanted := h.versions[s.Wanted]
 	was := slices.ContainsFunc(sortedNames(a.inventory), func(c string) bool {
-		return h.sick[c+"/web"][wanted.web] || h.sick[c+"/api"][wanted.api] || h.isHole(h.oldReport(a, c, wanted), c, wanted)
+		return d.stages[i].selects(a.sees(c)) && (h.sick[c+"/web"][wanted.web] || h.sick[c+"/api"][wanted.api] || h.isHole(h.oldReport(a, c, wanted), c, wanted))
 	})
 	if !was {
-		h.broken("S2: stage %s fails for %s, and nothing was ever bad with it", d.stages[i].name, wanted)
+		h.broken("S2: stage %s fails for %s, and nothing was ever bad with it in its clusters", d.stages[i].name, wanted)
 	}
 }
 

@@ -49,6 +49,7 @@ func randomActions(r *rand.Rand) []action {
 // do lets something happen.
 func (h *history) do(x action) {
 	h.steps++
+	h.noteSource()
 	if h.verbose {
 		h.note("-- %s %d %d %d", x.kind, x.a, x.b, x.c)
 	}

@@ -61,6 +61,7 @@ type oracle struct {
 	tickets   map[string]bool
 	looks     []look
 	chosen    time.Time // when the wanted revision became that
+	times     sourceTimes
 	trust     bool      // the status was lost or is an old one: what it says of stages is believed
 	restoring time.Time // when
 	apart     bool      // the hub was restored and the space was not

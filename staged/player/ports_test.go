@@ -1,10 +1,15 @@
 package player_test
 
 import (
+	"context"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -94,6 +99,40 @@ func TestOldReportsDoNotCount(t *testing.T) {
 	})
 }
 
+// A3: a cluster that is offline, with a report from before the revision, is waited for by name, or set aside by
+// name. It gets the revision when it is back.
+func TestAnOfflineClusterOverAllPorts(t *testing.T) {
+	for field, passes := range map[string]bool{"soak: 0s": false, "maxSilent: 1": true, "deliveryDeadlineSeconds: 20, maxFailures: 1": true} {
+		policy := strings.Replace(portPolicy, "condition: num('sum') == size(destinations)}", "condition: num('sum') >= 1, guards: {allowErrors: true}, "+field+"}", 1)
+		t.Run(field, func(t *testing.T) {
+			eachPort(t, policy, func(t *testing.T, f *fleet) {
+				f.join("dev2", "dev")
+				f.push("1")
+				f.play(func() {
+					f.run(40)
+					require.True(t, f.holds("Succeeded"), f.message())
+					f.offline["dev2"] = true
+					f.push("2")
+					f.run(90)
+					require.Equal(t, "1", f.have["dev2"])
+					require.Equal(t, passes, f.have["prod1"] == "2", f.message())
+					require.Equal(t, passes, f.holds("Succeeded"), f.message())
+					if passes {
+						require.Contains(t, f.message(), "except in dev2 (r1-")
+					} else {
+						require.Contains(t, f.message(), "is not delivered to dev2 (it has r1-")
+					}
+					delete(f.offline, "dev2")
+					f.run(40)
+					require.Equal(t, map[string]string{"dev1": "2", "dev2": "2", "prod1": "2", "prod2": "2"}, f.have, f.message())
+					require.True(t, f.holds("Succeeded"), f.message())
+					require.NotContains(t, f.message(), "except")
+				})
+			})
+		})
+	}
+}
+
 // A17: the old text again is the old revision: clusters that still have it receive nothing.
 func TestABAOverAllPorts(t *testing.T) {
 	eachPort(t, portPolicy, func(t *testing.T, f *fleet) {
@@ -112,6 +151,50 @@ func TestABAOverAllPorts(t *testing.T) {
 			require.Len(t, f.status().Revisions, 2)
 		})
 	})
+}
+
+// A source that holds an older revision again, as after the restore of a backup, is reported by an event.
+func TestASourceThatGoesBackIsReported(t *testing.T) {
+	eachPort(t, portPolicy, func(t *testing.T, f *fleet) {
+		events := &recorder{}
+		f.options.Events = events
+		for _, version := range []string{"1", "2", "3"} {
+			f.push(version)
+			f.play(func() { f.run(40) })
+			require.True(t, f.holds("Succeeded"), f.message())
+		}
+		require.Empty(t, events.of("SourceWentBack"))
+		names := f.status().Revisions
+		f.push("2")
+		f.play(func() { f.run(40) })
+		require.Equal(t, []string{fmt.Sprintf("the source holds %s again, which is older than %s", names[1].Name, names[2].Name)}, events.of("SourceWentBack"))
+		require.Equal(t, versions("2", "2"), f.have, f.message())
+	})
+}
+
+// A recorder keeps the Events that a Player creates.
+type recorder struct {
+	mu     sync.Mutex
+	events []*unstructured.Unstructured
+}
+
+func (r *recorder) Create(_ context.Context, obj *unstructured.Unstructured, _ metav1.CreateOptions) (*unstructured.Unstructured, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, obj)
+	return obj, nil
+}
+
+// of returns the messages of the Events with a reason.
+func (r *recorder) of(reason string) (messages []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.events {
+		if e.Object["reason"] == reason {
+			messages = append(messages, fmt.Sprint(e.Object["message"]))
+		}
+	}
+	return messages
 }
 
 // The source comes back to a revision before the delivery of another one was confirmed: nothing has succeeded before

@@ -74,8 +74,8 @@ type sourceState struct {
 }
 
 // workload returns the workload of a policy. A revision is cut once the source has not changed for
-// revisions.settle; the first one at once. Another program may have seen the source change before: if the
-// revision of the status changes, what differs from it counts once that has also lasted as long.
+// revisions.settle; the first one of a policy at once. Another program may have seen the source change before:
+// what differs from the revision of the status counts once the status has said that as long.
 func (s *source) workload(v View, state *policyState, at time.Time) fleet.Workload {
 	items, objects := s.chosen(v.Policy.Definition().Spec.Downsync)
 	now := &state.source
@@ -90,13 +90,15 @@ func (s *source) workload(v View, state *policyState, at time.Time) fleet.Worklo
 		now.seen, now.since = content.Revision, at
 	}
 	wanted := fleet.RevisionID(v.Status.Wanted)
-	if wanted != now.wanted && now.cut != "" {
-		now.told = at
+	if wanted != now.wanted {
+		now.wanted, now.told = wanted, at
 	}
-	now.wanted = wanted
-	if now.seen == wanted || now.cut == now.seen || now.cut == "" || at.Sub(now.since) >= settleOf(v) {
+	switch {
+	case now.seen == wanted, now.seen == now.cut, now.cut == "" && wanted == "", at.Sub(now.since) >= settleOf(v):
 		now.cut, now.items = now.seen, items
 		state.contents[now.cut] = content
+	case now.cut == "":
+		now.items = items
 	}
 	w := fleet.Workload{Revision: now.cut, Objects: now.items, Unsettled: now.cut != now.seen}
 	if wanted != "" && wanted != now.cut && at.Sub(now.told) < settleOf(v) {
