@@ -1,11 +1,13 @@
 package staged_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/staged/kubestellar"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -85,4 +87,31 @@ func TestAfterARestoreNoVersionGoesBack(t *testing.T) {
 	w.settle()
 	require.Greater(t, version(), before)
 	require.True(t, w.holds("Succeeded"), w.last.Message)
+}
+
+// A status that is restored together with a newer revision: the placements of later stages keep their versions until
+// their turn comes, and no version goes back.
+func TestAfterARestoreNoVersionOfALaterStageGoesBack(t *testing.T) {
+	w := fleetOf(t, policyText(stageText("dev", "dev"), stageText("prod", "prod"))+keep+"  updates: Staged\n  requireEvidence: None\n", "dev/d", "prod/p")
+	w.settle()
+	require.True(t, w.holds("Succeeded"), w.last.Message)
+	old := w.status
+	w.join("prod/p2")
+	w.settle()
+	version := func() string { return w.policies["s.stage.prod"].Annotations[v1alpha1.VersionAnnotation] }
+	before := version()
+	require.Greater(t, before, fmt.Sprint(old.Version))
+	w.status, w.available["d"] = old, 0
+	w.objects = []kubestellar.Object{deployment("web")}
+	w.objects[0].ResourceVersion = "2"
+	for range 10 {
+		w.decide()
+		require.GreaterOrEqual(t, version(), before)
+		w.sleep(time.Second)
+	}
+	require.Equal(t, "dev", w.status.ActiveStage, w.last.Message)
+	w.available["d"] = 1
+	w.settle()
+	require.True(t, w.holds("Succeeded"), w.last.Message)
+	require.Equal(t, []string{"d", "p", "p2"}, w.served())
 }

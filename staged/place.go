@@ -280,7 +280,7 @@ func (d *decider) holdLater(wanted []wave) {
 		seen := d.placed[rec.Name]
 		w := wave{name: rec.Name, clusters: seen.Clusters}
 		d.Place = append(d.Place, fleet.Placement{Name: rec.Name, Stage: rec.Stage, Clusters: seen.Clusters, Selectors: seen.Selectors,
-			Revision: fleet.RevisionID(d.Status.Wanted), Hold: !d.isGoingBack(w), Version: rec.Version})
+			Revision: fleet.RevisionID(d.Status.Wanted), Hold: !d.isGoingBack(w), Version: max(rec.Version, seen.Version)})
 	}
 }
 
