@@ -15,7 +15,7 @@ DURATION ?= 30m
 DIR ?= proxy
 SUITES ?= controller-runtime jobset lws
 
-.PHONY: page apiserver-figures binaries conformance-apps conformance-e2e controllers-e2e programs demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories player-histories mutants hostile e2e recordings suites tidy matrix release develop api proxy metering race growth clients
+.PHONY: page apiserver-figures binaries conformance-apps conformance-e2e controllers-e2e programs demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories player-histories mutants former-engine hostile e2e recordings suites tidy matrix release develop api proxy metering race growth clients
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -151,6 +151,9 @@ player-histories: ## HISTORIES (a million) random histories of the player over s
 
 mutants: ## engines of staged rollouts with one rule less each: which of them HISTORIES (300) histories of each transport find, those of F2 also with delivery and report in one step
 	$(GO) test -run '^TestMutants$$' -timeout 0 -v ./staged/player -mutants $(if $(filter file,$(origin HISTORIES)),300,$(HISTORIES))
+
+former-engine: ## FORMER (1000) random histories of staged rollouts with the engine from before revisions, which is read from the history of the repository: the model must catch it
+	$(GO) test -run '^TestFormerEngine$$' -timeout 0 -v ./staged/player -former $(or $(FORMER),1000)
 
 oracle-staged: ## HISTORIES (120000) random histories of staged rollouts by an oracle from elsewhere: Binding, delivery, report and combination apart
 	N=$(if $(filter file,$(origin HISTORIES)),120000,$(HISTORIES)) $(GO) test -run '^TestSim$$' -timeout 0 -v ./staged/internal/oracle

@@ -187,6 +187,9 @@
 //     into objects would be one, so wantSingletonReportedState is refused.
 //   - A version that is applied while a wave of clusters is open reaches that wave at once. It counts
 //     as the newer revision only.
+//   - The hub and the inventory and transport space are restored from the same backup: nothing in both shows
+//     which version a held cluster has received since. The rollout reports the version of the backup for that
+//     cluster until the cluster gets another revision.
 //
 // # Determinism
 //

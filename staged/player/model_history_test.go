@@ -66,7 +66,7 @@ type history struct {
 
 // An actor is a player: a program with its own caches and a clock that is wrong.
 type actor struct {
-	direct    player.Direct
+	direct    engine
 	shown     map[schema.GroupVersionKind]int // how many changes of each kind it was shown
 	inventory map[string]map[string]string    // the clusters as it sees them
 	offset    time.Duration
@@ -78,6 +78,19 @@ type actor struct {
 	seen      map[key]*unstructured.Unstructured // what it was shown
 
 	wroteStatus bool // since it has decided
+}
+
+// An engine is a Player without goroutines.
+type engine interface {
+	Kinds() []schema.GroupVersionKind
+	Observe(kind schema.GroupVersionKind, obj *unstructured.Unstructured, deleted, inList bool)
+	Listed(kind schema.GroupVersionKind)
+	Decide(ctx context.Context)
+}
+
+// newEngine makes the Player of an actor. TestFormerEngine puts another one in its place.
+var newEngine = func(h *history, a *actor, c client, o player.Options) engine {
+	return player.NewDirect(c, o, func() time.Time { return h.clock(a) })
 }
 
 func newHistory(kind fleetKind, r *rand.Rand) *history {
@@ -217,7 +230,7 @@ func (h *history) start(a *actor) {
 		}
 	}
 	h.equip(&o, c)
-	a.direct = player.NewDirect(c, o, func() time.Time { return h.clock(a) })
+	a.direct = newEngine(h, a, c, o)
 	a.shown, a.crashed, a.fates, a.between, a.seen = map[schema.GroupVersionKind]int{}, false, nil, nil, map[key]*unstructured.Unstructured{}
 	h.seeClusters(a)
 	for _, kind := range a.direct.Kinds() {

@@ -84,7 +84,7 @@ func (h *history) note(format string, args ...any) {
 
 // broken says that an invariant does not hold.
 func (h *history) broken(format string, args ...any) {
-	if h.fault == "" {
+	if judged := *rules == "" || slices.Contains(strings.Split(*rules, ","), invariantOf(format)); judged && h.fault == "" {
 		h.fault = fmt.Sprintf(format, args...)
 		h.note("BROKEN %s", h.fault)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
@@ -23,6 +24,7 @@ var (
 	firstSeed = flag.Uint64("history", 0, "the seed of the first history")
 	only      = flag.String("over", "", "the transport: K0, K1, OCM or Argo CD; all if it is empty")
 	together  = flag.Bool("together", false, "let each chain happen in one step, as in a model that sees less")
+	rules     = flag.String("rules", "", "the invariants that are judged, with commas; all if it is empty")
 	shrinking = flag.Bool("shrink", true, "make a history that breaks an invariant shorter")
 	scripts   = flag.Bool("script", false, "print the script of the first history")
 )
@@ -209,10 +211,33 @@ func (h *history) checkEnd() {
 			h.counts["ends after a restore of the hub alone"]++
 		case h.kind == overHub && d.staged && len(m.objects) > 0: // a Binding stands for the delivery there
 			h.counts["unverified ends"]++
+		case h.isHidden(m):
+			h.counts["ends with more in a held cluster than a restored space knows"]++
 		default:
 			h.broken("L1: cluster %s has %s in the end, and the source is %s: %s", name, m.has(), h.source(), message)
 		}
 	}
+}
+
+// isHidden reports whether nothing shows what a cluster has, over K1 (3.1): a restored space holds ManifestWorks
+// of before, with the content of the source, that leave as it is what the cluster received after the backup. If
+// the hub is of the same backup, no version and no uid shows that the status is old (2.11).
+func (h *history) isHidden(m *member) bool {
+	if h.kind != overSpace || h.restoring.IsZero() || !h.arrived[m.name][m.has()].Before(h.restoring) {
+		return false
+	}
+	return !slices.ContainsFunc(h.space.list(manifestWorkKind), func(work *unstructured.Unstructured) bool {
+		manifests, _, _ := unstructured.NestedSlice(work.Object, "spec", "workload", "manifests")
+		var told version
+		for _, manifest := range manifests {
+			if fields := manifest.(map[string]any); (&unstructured.Unstructured{Object: fields}).GetName() == "web" {
+				told.web = imageIn(fields)
+			} else {
+				told.api = imageIn(fields)
+			}
+		}
+		return work.GetNamespace() == m.name && (strategyOf(work) != "CreateOnly" || told != h.source())
+	})
 }
 
 // refuses reports whether the engine says that this transport cannot do what the spec wants. It must.
