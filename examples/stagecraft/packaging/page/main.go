@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -86,21 +87,41 @@ func assemble(source string, program []byte) ([]byte, error) {
 	page := texts["index.html"]
 	for _, part := range []struct{ name, text string }{
 		{"policy", policyOf(script)}, {"style", "\n" + texts["page.css"]}, {"examples", examples},
-		{"worker", "\n" + glue + texts["worker.js"]}, {"script", script}, {"program", base64.StdEncoding.EncodeToString(packed)},
+		{"worker", "\n" + glue + texts["worker.js"]}, {"script", script},
 	} {
 		if strings.Contains(part.text, "</script") || strings.Contains(part.text, "<!--") {
 			return nil, fmt.Errorf("the part %s would end its element", part.name)
 		}
 		page = strings.Replace(page, "{{"+part.name+"}}", part.text, 1)
 	}
-	return []byte(page), nil
+	return []byte(strings.Replace(page, "{{program}}", elementsOf(packed), 1)), nil
 }
 
-// policyOf returns a Content-Security-Policy that allows the script of the page, and no other, and no network.
+// feed is the script after each part of the program. It is one text, so that the policy needs one hash for all of them.
+const feed = "feed()"
+
+// partSize is the number of bytes of a part of the program.
+const partSize = 3 << 18
+
+// elementsOf returns the program as elements of HTML: parts, each with a script that sends it to the worker. A browser
+// runs the script before it reads the next part.
+func elementsOf(packed []byte) string {
+	var text strings.Builder
+	for part := range slices.Chunk(packed, partSize) {
+		fmt.Fprintf(&text, "<script type=\"text/plain\">%s</script><script>%s</script>\n", base64.StdEncoding.EncodeToString(part), feed)
+	}
+	return text.String()
+}
+
+// policyOf returns a Content-Security-Policy that allows the scripts of the page, and no others, and no network.
 func policyOf(script string) string {
+	return "default-src 'none'; script-src " + hashOf(script) + " " + hashOf(feed) + " 'wasm-unsafe-eval'; worker-src blob:; frame-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+}
+
+// hashOf returns the hash of a script as a policy has it.
+func hashOf(script string) string {
 	sum := sha256.Sum256([]byte(script))
-	return "default-src 'none'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-		"' 'wasm-unsafe-eval'; worker-src blob:; frame-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
 // wasmExec returns the script of the Go distribution that runs a program of this Go.

@@ -188,7 +188,15 @@ function startWorker() {
   worker = new Worker(workerAddress);
   worker.onmessage = ({ data }) => receive(data);
   worker.onerror = (e) => restart(e.message);
-  worker.postMessage(module ? { module } : { program: $("program").textContent.trim() });
+  worker.postMessage({ module: module || null });
+}
+
+// feed sends the part of the program before the running script to the worker, which unpacks and compiles it while the
+// browser reads the next part.
+function feed() {
+  const part = document.currentScript.previousElementSibling;
+  worker.postMessage({ part: part.textContent });
+  part.remove();
 }
 
 function receive(data) {
@@ -455,29 +463,30 @@ function tab(name) {
 
 const workerAddress = URL.createObjectURL(new Blob([$("worker").textContent], { type: "text/javascript" }));
 
-document.addEventListener("DOMContentLoaded", () => {
-  const names = Object.keys(views);
-  for (const name of names) {
-    $(`tab-${name}`).onclick = () => tab(name);
-    $(`tab-${name}`).onkeydown = (e) => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
-      if (step) tab(names[(names.indexOf(view) + step + names.length) % names.length]);
-    };
-  }
-  $("example").onchange = () => { showExample($("example").selectedIndex); remember(); };
-  for (const id of ["seed", "delete", "extensions"]) $(id).oninput = changed;
-  $("file").onchange = async () => { await open($("file").files, Editor.last || Object.values(editors)[0]); $("file").value = ""; };
-  $("copy").onclick = async () => {
-    untouched = false;
-    await remember();
-    try {
-      await navigator.clipboard.writeText(location.href);
-      say("The link is copied. It has all texts.");
-    } catch {
-      say("Copy the address of this page. It has all texts.");
-    }
+const tabs = Object.keys(views);
+for (const name of tabs) {
+  $(`tab-${name}`).onclick = () => tab(name);
+  $(`tab-${name}`).onkeydown = (e) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+    if (step) tab(tabs[(tabs.indexOf(view) + step + tabs.length) % tabs.length]);
   };
-  addEventListener("hashchange", recall);
-  startWorker();
-  recall();
-});
+}
+$("example").onchange = () => { showExample($("example").selectedIndex); remember(); };
+for (const id of ["seed", "delete", "extensions"]) $(id).oninput = changed;
+$("file").onchange = async () => { await open($("file").files, Editor.last || Object.values(editors)[0]); $("file").value = ""; };
+$("copy").onclick = async () => {
+  untouched = false;
+  await remember();
+  try {
+    await navigator.clipboard.writeText(location.href);
+    say("The link is copied. It has all texts.");
+  } catch {
+    say("Copy the address of this page. It has all texts.");
+  }
+};
+addEventListener("hashchange", recall);
+startWorker();
+recall();
+
+// The program follows in the file.
+document.addEventListener("DOMContentLoaded", () => worker.postMessage({ part: null }));
