@@ -195,7 +195,7 @@ function startWorker() {
 // browser reads the next part.
 function feed() {
   const part = document.currentScript.previousElementSibling;
-  worker.postMessage({ part: part.textContent });
+  worker.postMessage({ part: part.content.textContent });
   part.remove();
 }
 
