@@ -55,6 +55,7 @@ func TestPage(t *testing.T) {
 	t.Logf("the first answer came %s after the load began", took)
 	require.Less(t, took, longestStart)
 	require.Contains(t, b.shown(t), `Pod default/web: next is "pod-create"`)
+	require.Zero(t, eval[float64](t, b, `document.querySelectorAll("template").length`), "parts of the program that the worker has not got")
 
 	for _, test := range []struct {
 		name string
