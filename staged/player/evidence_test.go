@@ -12,7 +12,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
-// Case (b) of Ordered: an agent reports a cached status of the old version long after the delivery was
+// A4 and case (b) of Ordered: an agent reports a cached status of the old version long after the delivery was
 // confirmed. Its observedGeneration has not risen, so that it does not count.
 func TestALateStatusOfTheOldVersion(t *testing.T) {
 	scenario(t, portPolicy, func(t *testing.T, f *fleet) {

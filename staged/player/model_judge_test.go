@@ -135,10 +135,11 @@ func (h *history) passed(a *actor, s v1alpha1.Status, d design, i int) {
 		}
 		if h.kind.content() {
 			h.checkIdentity(a, name, st.name, wanted, d)
-			if at := h.arrived[name][wanted]; at.After(latest) {
-				latest = at
-			}
-		} else if m := h.members[name]; m != nil && len(h.arrived[name]) == 0 && h.movedAt[name] == 0 {
+		}
+		switch at, had := h.arrivedAt(name, wanted); {
+		case at.After(latest):
+			latest = at
+		case !had && h.kind == overHub && h.members[name] != nil && h.movedAt[name] == 0:
 			h.broken("S2: stage %s is fulfilled, and %s never had the workload", st.name, name)
 		}
 		set(h.proven, name, s.Wanted, true)

@@ -43,3 +43,18 @@ func (h *history) checkWanted(before, after v1alpha1.Status) {
 		h.broken("S13: a status goes back from %s to %s after %v, and the source had given that up before", was, is, h.now.Sub(h.chosen))
 	}
 }
+
+// arrivedAt is when a cluster had a version last. Over K0, where no version is known, it is when the cluster had
+// anything first.
+func (h *history) arrivedAt(cluster string, v version) (at time.Time, had bool) {
+	if h.kind.content() {
+		at, had = h.arrived[cluster][v]
+		return at, had
+	}
+	for _, other := range h.arrived[cluster] {
+		if !had || other.Before(at) {
+			at, had = other, true
+		}
+	}
+	return at, had
+}

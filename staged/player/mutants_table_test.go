@@ -46,7 +46,7 @@ var mutants = []mutant{
 	{"S13", "an old status is believed", "align.go", "	case d.restored:\n", "	case false:\n"},
 	{"S14", "snapshots are stored after the status names them", "player/execute.go", "	if err := p.keep(ctx, s, d); err != nil {\n		return true, err\n	}\n", ""},
 	{"S14", "what clusters have without having been wanted is forgotten", "revision.go", "for _, id := range sortedKeys(needed) {", "for _, id := range []string{d.Status.Wanted} {"},
-	{"L1", "a player with an old source goes back to what that has", "player/source.go", "if wanted != \"\" && wanted != now.cut && at.Sub(now.told) < settleOf(v) {", "if false {"},
+	{"S13", "a player with an old source goes back to what that has", "player/source.go", "if wanted != \"\" && wanted != now.cut && at.Sub(now.told) < settleOf(v) {", "if false {"},
 	{"L1", "a cluster that comes back to a placement does not make that newer", "place.go", " || d.seen.Can.OldRevision && d.isOutrun(p, rec.Version)", ""},
-	{"L1", "a stage waits for clusters that its placement only keeps", "evaluate.go", "case !d.seen.Can.Content || d.clusters == nil:", "case true:"},
+	{"S2", "a stage waits for clusters that its placement only keeps", "evaluate.go", "case !d.seen.Can.Content || d.clusters == nil:", "case true:"},
 }

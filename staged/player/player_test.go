@@ -169,7 +169,7 @@ func (h *hub) workOf(cluster string, generation int64, applied bool) {
 	h.put(obj.Object)
 }
 
-// KubeStellar's add-on creates each WorkStatus with lastGeneration 0 and lastGenerationIsApplied
+// A13: KubeStellar's add-on creates each WorkStatus with lastGeneration 0 and lastGenerationIsApplied
 // false, and never fills them in. Such a WorkStatus is a report.
 func TestWorkStatusesAsTheAddOnWritesThemAreReports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

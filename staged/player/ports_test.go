@@ -1,15 +1,11 @@
 package player_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
@@ -156,45 +152,20 @@ func TestABAOverAllPorts(t *testing.T) {
 // A source that holds an older revision again, as after the restore of a backup, is reported by an event.
 func TestASourceThatGoesBackIsReported(t *testing.T) {
 	eachPort(t, portPolicy, func(t *testing.T, f *fleet) {
-		events := &recorder{}
-		f.options.Events = events
+		var events []string
+		f.options.Events = f.eventsNamed("SourceWentBack", func(message string) { events = append(events, message) })
 		for _, version := range []string{"1", "2", "3"} {
 			f.push(version)
 			f.play(func() { f.run(40) })
 			require.True(t, f.holds("Succeeded"), f.message())
 		}
-		require.Empty(t, events.of("SourceWentBack"))
+		require.Empty(t, events)
 		names := f.status().Revisions
 		f.push("2")
 		f.play(func() { f.run(40) })
-		require.Equal(t, []string{fmt.Sprintf("the source holds %s again, which is older than %s", names[1].Name, names[2].Name)}, events.of("SourceWentBack"))
+		require.Equal(t, []string{fmt.Sprintf("the source holds %s again, which is older than %s", names[1].Name, names[2].Name)}, events)
 		require.Equal(t, versions("2", "2"), f.have, f.message())
 	})
-}
-
-// A recorder keeps the Events that a Player creates.
-type recorder struct {
-	mu     sync.Mutex
-	events []*unstructured.Unstructured
-}
-
-func (r *recorder) Create(_ context.Context, obj *unstructured.Unstructured, _ metav1.CreateOptions) (*unstructured.Unstructured, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.events = append(r.events, obj)
-	return obj, nil
-}
-
-// of returns the messages of the Events with a reason.
-func (r *recorder) of(reason string) (messages []string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, e := range r.events {
-		if e.Object["reason"] == reason {
-			messages = append(messages, fmt.Sprint(e.Object["message"]))
-		}
-	}
-	return messages
 }
 
 // The source comes back to a revision before the delivery of another one was confirmed: nothing has succeeded before

@@ -3,6 +3,7 @@ package player_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -230,4 +231,47 @@ func TestPlayerBacksOff(t *testing.T) {
 		w.Stop()
 		<-done
 	})
+}
+
+// A8, F6: two Players whose clocks are four minutes apart, and one that dies between the status and the placement and
+// stays away for ten minutes. A soak is not shorter than it says, and a deadline counts from the delivery.
+func TestPlayersWithClocksApart(t *testing.T) {
+	for _, kind := range []fleetKind{overHub, overSpace, overOCM, overArgo} {
+		for _, health := range []health{well, _slow} {
+			h := newHistory(kind, rand.New(rand.NewPCG(1, 5)))
+			h.designs = []design{{keep: true, staged: kind.content(), stages: []plannedStage{
+				{name: "sa", key: "env", value: "a", soak: 60, deadline: 30}, {name: "sb", key: "env", value: "b"}}}}
+			h.writePolicy()
+			h.health["web1"], h.actors = health, []*actor{{offset: -2 * time.Minute}, {nth: 1, offset: 2 * time.Minute}}
+			for _, a := range h.actors {
+				h.start(a)
+			}
+			h.actors[0].fates = []fate{carriedOut, dies}
+			h.turn(h.actors[0], ^uint32(0))
+			h.now = h.now.Add(10 * time.Minute)
+			began, ended := map[v1alpha1.Phase]time.Time{}, v1alpha1.Succeeded
+			if health == _slow {
+				ended = v1alpha1.Failed
+			}
+			for n := range 200 {
+				h.turn(h.actors[n%2], ^uint32(0))
+				h.chain(^uint32(0))
+				for _, m := range h.members {
+					m.beat++
+				}
+				if phase := stageIn(h.status(), "sa").Phase; began[phase].IsZero() {
+					began[phase] = h.now
+				}
+				h.now = h.now.Add(time.Second)
+			}
+			require.Empty(t, h.fault)
+			require.NotZero(t, began[ended], "%s: %v", kind, began)
+			lasted, limit := began[ended].Sub(h.arrived["a1"][h.source()]), 30*time.Second
+			if health == well {
+				lasted, limit = began[ended].Sub(began[v1alpha1.Soaking]), time.Minute
+			}
+			require.GreaterOrEqual(t, lasted, limit-2*time.Second, "%s: %v", kind, began)
+			require.LessOrEqual(t, lasted, limit+15*time.Second, "%s: %v", kind, began)
+		}
+	}
 }
