@@ -122,12 +122,6 @@ func (d *decider) change(names []string, change func(*v1alpha1.ClusterRecord)) {
 	}
 }
 
-// isApplied reports whether a cluster was observed to have the revision that it should have now.
-func (d *decider) isApplied(cluster string) bool {
-	rec := d.ledger[cluster]
-	return rec.Applied != "" && rec.Applied == cmp.Or(rec.Back, d.Status.Wanted)
-}
-
 // desire records what each cluster should have: the wanted revision where its turn has come, what
 // it has anywhere else. A stage that has failed gives nothing more.
 func (d *decider) desire() {
