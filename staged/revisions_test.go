@@ -295,8 +295,8 @@ func TestAnOfflineClusterIsNamed(t *testing.T) {
 	}
 }
 
-// Explain says for each stage which evidence is asked for and which the transport gives. Less than what is asked for
-// is refused.
+// Explain says for each stage which evidence the policy requires and which the transport gives. A transport that gives
+// less is refused.
 func TestExplainSaysTheEvidence(t *testing.T) {
 	text := policyText(stageText("dev", "dev"), stageText("prod", "prod", "requireEvidence: Exact"), stageText("end", "end", "requireEvidence: None")) + stagedUpdates
 	s := newStore(t, text, "dev/d", "prod/p", "end/e")
