@@ -107,12 +107,16 @@ func (d *decider) addDelivery(a *assessor, e *evaluator, w wave) {
 	for _, name := range e.destinations {
 		rec := d.ledger[name]
 		switch {
-		case rec.Applied == d.Status.Wanted && rec.Applied != "":
+		case rec.Applied == d.Status.Wanted && rec.Applied != "" && !d.isOnItsWayOut(name):
 		case rec.SetAside != "":
 			e.excused[name] = true
 			a.setAside++
 		case !e.excused[name]:
-			a.undelivered[name] = cmp.Or(printable.Line(d.faults[name]), "it has "+d.revisionName(fleet.RevisionID(rec.Applied)))
+			has := "it has " + d.revisionName(fleet.RevisionID(rec.Applied))
+			if d.isOnItsWayOut(name) {
+				has += fmt.Sprintf(" from a %s that is gone", d.kind())
+			}
+			a.undelivered[name] = cmp.Or(printable.Line(d.faults[name]), has)
 		}
 	}
 }

@@ -81,6 +81,16 @@ func (d *decider) isCover(placement, cluster string) bool {
 	return !known || slices.Contains(names, placement)
 }
 
+// isOnItsWayOut reports whether what a cluster has was observed as applied from placements only that are gone, or
+// must be removed.
+func (d *decider) isOnItsWayOut(cluster string) bool {
+	names := d.applied[cluster]
+	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool {
+		rec := d.owned(name)
+		return d.exists(name) && (rec == nil || !rec.Removing)
+	})
+}
+
 // wasHeld reports whether a placement is recorded to have held a cluster: a program that sees the
 // status, and the placements later, takes nothing back.
 func (d *decider) wasHeld(cluster string) bool {

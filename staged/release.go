@@ -68,7 +68,7 @@ func (d *decider) coverage(wanted []wave) (covered map[string]bool, safe bool) {
 			has += len(p.Has)
 		}
 		for _, c := range p.Has {
-			if d.seen.Can.Content && d.ledger[c].Applied == "" && w.stage == active {
+			if d.seen.Can.Content && (d.ledger[c].Applied == "" || d.isOnItsWayOut(c)) && w.stage == active {
 				return nil, false // it was told, and not observed to have it
 			}
 			covered[c] = covered[c] || d.isCover(w.name, c)

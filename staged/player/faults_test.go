@@ -232,6 +232,33 @@ func TestAClusterThatIsGoneKeepsNoPassedStage(t *testing.T) {
 	}, withSpace, overWorks)
 }
 
+// A cluster of two stages, under retention Move, still has what the first of them placed there, which is on its way out.
+// That is no delivery by the second one, and other clusters lose nothing for it.
+func TestWhatAPassedStagePlacedIsNoDelivery(t *testing.T) {
+	both := "clusterSelectors: [" + devs + ", {matchLabels: {name: prod2}}]"
+	policy := strings.Replace(portPolicy, "retention: Keep", "retention: Move", 1)
+	policy = strings.Replace(policy, "clusterSelectors: ["+prods+"]", "clusterSelectors: [{matchLabels: {name: prod1}}]", 1) +
+		"  - {name: end, " + both + ", condition: num('sum') == size(destinations)}\n"
+	scenario(t, policy, func(t *testing.T, f *fleet) {
+		f.mayLose, f.offline["prod1"], f.behind = true, true, map[string]bool{}
+		f.push("1")
+		f.play(func() {
+			f.run(20)
+			require.Equal(t, map[string]string{"dev1": "1"}, f.have, f.message())
+			f.offline["prod1"], f.behind["dev1"] = false, true
+			f.run(20)
+			require.Equal(t, versions("1", "1"), f.have, f.message())
+			require.Equal(t, "end", f.status().ActiveStage)
+			require.False(t, f.holds("Succeeded"), "dev1 has only what the stage dev placed there")
+			require.Contains(t, f.message(), "from a BindingPolicy that is gone)")
+			f.behind = nil
+			f.run(20)
+			require.Equal(t, map[string]string{"dev1": "1", "prod1": "", "prod2": "1"}, f.have, f.message())
+			require.True(t, f.holds("Succeeded"), f.message())
+		})
+	}, withSpace)
+}
+
 // A16: a Player that starts while objects are applied waits for the last one, like a Player that has seen the first.
 func TestAPlayerThatStartsWhileObjectsAreApplied(t *testing.T) {
 	scenario(t, strings.Replace(portPolicy, "settle: 2s", "settle: 5s", 1), func(t *testing.T, f *fleet) {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A design is a spec of the StagedBindingPolicy, as the model understands it.
@@ -154,3 +155,6 @@ func editOf(r *rand.Rand, from design) design {
 	}
 	return d
 }
+
+// isOpen reports whether the windows of the designs are open.
+func isOpen(at time.Time) bool { return at.Minute()%2 == 0 || at.Second() < 30 }

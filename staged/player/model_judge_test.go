@@ -295,9 +295,6 @@ func (h *history) checkWindow(a *actor, stage string) {
 	h.counts["windows by a wrong clock"]++
 }
 
-// isOpen reports whether the windows of the designs are open.
-func isOpen(at time.Time) bool { return at.Minute()%2 == 0 || at.Second() < 30 }
-
 // failed is S6: a deadline counts from the real delivery, and nothing fails before it was placed.
 func (h *history) failed(a *actor, s v1alpha1.Status, d design, i int) {
 	st := d.stages[i]
@@ -337,8 +334,13 @@ func (h *history) checkCause(a *actor, s v1alpha1.Status, d design, i int) {
 		return
 	}
 	wanted := h.versions[s.Wanted]
+	fails := func(c string) bool { // the stage, or a later one for which all are rolled back
+		return slices.ContainsFunc(d.stages[i:], func(st plannedStage) bool {
+			return st.selects(a.sees(c)) && (st.name == d.stages[i].name || st.onFailure == "RollbackAll" && hasFailedPhase(stageIn(s, st.name).Phase))
+		})
+	}
 	was := slices.ContainsFunc(sortedNames(a.inventory), func(c string) bool {
-		return d.stages[i].selects(a.sees(c)) && (h.sick[c+"/web"][wanted.web] || h.sick[c+"/api"][wanted.api] || h.isHole(h.oldReport(a, c, wanted), c, wanted))
+		return fails(c) && (h.sick[c+"/web"][wanted.web] || h.sick[c+"/api"][wanted.api] || h.isHole(h.oldReport(a, c, wanted), c, wanted))
 	})
 	if !was {
 		h.broken("S2: stage %s fails for %s, and nothing was ever bad with it in its clusters", d.stages[i].name, wanted)

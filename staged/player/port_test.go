@@ -54,6 +54,7 @@ type fleet struct {
 	agents   func()
 	old      bool // it can place an old revision
 	joined   func(cluster string)
+	behind   map[string]bool   // clusters for which KubeStellar writes and removes no ManifestWork
 	lag      map[string]bool   // clusters whose controllers do not act on a new version yet
 	acted    map[string]string // the version that the controllers of a cluster have acted on
 	counts   map[string]int64  // the observedGeneration of a cluster; nil: statuses have none
@@ -303,7 +304,7 @@ func (f *fleet) overKubeStellar() {
 			f.kubeStellar(&obj, told)
 		}
 		for _, work := range f.list(manifestwork.Kind) {
-			if !told[work.GetNamespace()+"/"+work.GetName()] {
+			if !told[work.GetNamespace()+"/"+work.GetName()] && !f.behind[work.GetNamespace()] {
 				require.NoError(f.t, f.hub.Delete(f.t.Context(), manifestwork.Kind, types.NamespacedName{Namespace: work.GetNamespace(), Name: work.GetName()}, metav1.DeleteOptions{}))
 				if !slices.ContainsFunc(slices.Collect(maps.Keys(told)), func(key string) bool { return strings.HasPrefix(key, work.GetNamespace()+"/") }) {
 					f.have[work.GetNamespace()] = ""
@@ -373,6 +374,9 @@ func (f *fleet) combine(b *control.Binding, web *unstructured.Unstructured) {
 }
 
 func (f *fleet) deliverKubeStellar(cluster, binding string, web *unstructured.Unstructured, held bool) {
+	if f.behind[cluster] {
+		return
+	}
 	strategy := map[bool]string{true: "CreateOnly", false: "Update"}[held]
 	manifest := map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "web", "namespace": "shop"}, "spec": web.Object["spec"]}
 	labels, _, _ := unstructured.NestedMap(web.Object, "metadata", "labels")
