@@ -33,7 +33,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	replicas, err := strconv.ParseInt(settings.Data["replicas"], 10, 32)
 	if err != nil {
-		return reconcile.Result{}, nil // it is for others
+		return reconcile.Result{}, nil // a ConfigMap of another program
 	}
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: settings.Namespace, Name: settings.Name}}
 	_, err = controllerutil.CreateOrUpdate(ctx, r, d, func() error {
@@ -64,7 +64,7 @@ func TestTheDeploymentFollows(t *testing.T) {
 	lab.WaitCurrent(lab.Get("apps/v1", "Deployment", "web")) // or the test fails, says what is missing, and names the Pod to blame
 	require.Len(t, lab.List("v1", "Pod", "app=web"), 2)
 
-	lab.Delete(lab.Get("apps/v1", "Deployment", "web")) // somebody meddles
+	lab.Delete(lab.Get("apps/v1", "Deployment", "web")) // a user deletes it by mistake
 	lab.Settle()
 	lab.WaitCurrent(lab.Get("apps/v1", "Deployment", "web"))
 
