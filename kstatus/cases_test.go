@@ -40,6 +40,8 @@ func parse(t testing.TB, manifest string) *unstructured.Unstructured {
 //	# InProgress PodRunningNotReady: Pod is running but is not Ready (status.conditions)
 //	apiVersion: v1
 //	…
+//
+// A new case needs no first line: the flag -update writes it.
 func runCases(t *testing.T, folder string, rules *kstatus.Rules) {
 	for _, file := range caseFiles(t, folder) {
 		kind := strings.TrimSuffix(filepath.Base(file), ".txtar")
@@ -75,7 +77,7 @@ func runCase(t *testing.T, c txtar.File, rules *kstatus.Rules) (rewritten []byte
 		require.Equal(t, rules.Compute(obj, now), rules.Explain(obj, now).Result)
 		require.Equal(t, before, obj, "computing changes nothing")
 		if !*rewrite {
-			require.Equal(t, string(want), got)
+			require.Equal(t, string(want), got, "the first line of the case is its verdict: go test ./kstatus -update writes it; read the difference")
 		}
 		rewritten = append([]byte(got+"\n"), manifest...)
 	})
