@@ -49,7 +49,7 @@ func newTrial(t *testing.T, patch string, more map[string]string) trial {
 	apply := exec.Command("git", "apply", "-")
 	apply.Dir, apply.Stdin = dir, strings.NewReader(string(text))
 	out, err := apply.CombinedOutput()
-	require.NoError(t, err, "%s does not apply any more: make it again\n%s", patch, out)
+	require.NoError(t, err, "internal/house/testdata/%s does not apply to the files as you changed them: make its change by hand in a clone, and replace the patch by the output of git diff\n%s", patch, out)
 	overlay, err := json.Marshal(map[string]any{"Replace": replaced})
 	require.NoError(t, err)
 	x := trial{overlay: filepath.Join(dir, "overlay.json"), replaced: replaced}
@@ -110,4 +110,5 @@ func TestAFieldThatAControllerReadsIsInTheTable(t *testing.T) {
 	require.Error(t, err)
 	require.Contains(t, out, "PASS\nFAIL: workloads.readDeployment (deployment.go:")
 	require.Contains(t, out, ") reads spec.podReplacementPolicy of a Deployment: package features has no row for it\n")
+	require.Contains(t, out, "UPDATE=1 go test ./controllers/features", "the advice")
 }
