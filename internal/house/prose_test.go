@@ -103,7 +103,7 @@ func faultsOfProse(text string) (faults []string) {
 	if anyAvoided.MatchString(text) {
 		for i, pattern := range eachAvoided {
 			if found := pattern.FindString(text); found != "" {
-				faults = append(faults, "\""+found+"\": write "+avoidedWords[i].instead)
+				faults = append(faults, "\""+found+"\" is hard to read; instead: "+avoidedWords[i].instead)
 			}
 		}
 	}
