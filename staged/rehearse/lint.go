@@ -3,6 +3,7 @@ package rehearse
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -40,8 +41,34 @@ func (r *run) lint(ctx context.Context) error {
 		}
 	}
 	r.ending()
+	r.lintApprovals()
 	r.lintTemplates()
 	return r.lintLosses()
+}
+
+// lintApprovals finds approvals that a rollout never asked for, although it has succeeded.
+func (r *run) lintApprovals() {
+	for _, p := range r.policies {
+		if !p.done {
+			continue
+		}
+		for _, gate := range p.approvals() {
+			if _, s, _ := strings.Cut(gate, "."); !p.asked[gate] {
+				r.addLint(s, "the approval %s has no effect: the rollout has not asked for it", gate)
+			}
+		}
+	}
+}
+
+// approvals returns the gates that are approved in a rehearsal, sorted, also when it ended before.
+func (r *policyRun) approvals() []string {
+	gates := maps.Clone(r.consents)
+	if r == r.main() {
+		for gate := range r.in.Approvals {
+			gates[gate] = ""
+		}
+	}
+	return slices.Sorted(maps.Keys(gates))
 }
 
 // expandTemplates is KubeStellar's annotation of an object that differs by cluster.

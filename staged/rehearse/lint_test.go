@@ -56,6 +56,8 @@ func TestLints(t *testing.T) {
 		{"true after too long a time", is1 + "\n    soak: 25h", nil, `not over after 24h0m0s; the next thing would happen at +25h0m6s: stage "dev": `},
 		{"approved by nobody", is1 + "\n    approval: {after: true}", nil, "stuck: nothing that happens in this rehearsal lets it go on: stage \"dev\": waits for the annotation"},
 		{"approved", is1 + "\n    approval: {after: true}", func(in *rehearse.Input) { in.Approvals = map[string]time.Duration{"after.dev": time.Hour} }, ""},
+		{"approved, but not asked for", is2, func(in *rehearse.Input) { second(in); in.Approvals = map[string]time.Duration{"after.dev": time.Hour} },
+			"stage dev: the approval after.dev has no effect: the rollout has not asked for it"},
 
 		{"satisfied by stale status", "    condition: cell('agg', 'sum') == 1" + loose, silent, "stage dev: it is satisfied at +6s although not every cluster has reported without errors, as its guards allow"},
 		{"stale status allowed, but fresh", is2 + loose, second, ""},

@@ -136,6 +136,7 @@ type policyRun struct {
 	message     string
 	version     int                   // of the StagedBindingPolicy: it grows with each write
 	consents    map[string]string     // who approves a gate as soon as the rollout wants that
+	asked       map[string]bool       // gates of stages that have waited for an approval
 	past        []snapshot            // what the other players may see
 	refused     map[time.Duration]int // the versions at which their last writes were refused, by lag
 }
@@ -152,7 +153,7 @@ func newRun(in Input, w workload) (*run, error) {
 	r := &run{in: in, workload: w, now: in.Start, timeline: &Timeline{Policy: in.Policy.Name, Start: in.Start}, revisions: map[string]fleet.RevisionID{}}
 	for _, p := range policies {
 		one := &policyRun{run: r, policy: p, rollout: bindingpolicy.NewRollout(p), object: p.Definition(), version: 1,
-			newBindings: map[string]bool{}, updated: map[fleet.ObjectRef]bool{}, consents: map[string]string{}, refused: map[time.Duration]int{}}
+			newBindings: map[string]bool{}, updated: map[fleet.ObjectRef]bool{}, consents: map[string]string{}, asked: map[string]bool{}, refused: map[time.Duration]int{}}
 		one.object.Status = v1alpha1.Status{}
 		r.policies = append(r.policies, one)
 	}

@@ -191,13 +191,18 @@ func (r *policyRun) approve() {
 	meta := r.object.ObjectMeta
 	meta.Annotations = maps.Clone(meta.Annotations)
 	for _, s := range r.object.Status.Stages {
-		if s.Awaiting == nil || r.consents[s.Awaiting.Gate+"."+s.Name] == "" {
+		if s.Awaiting == nil {
+			continue
+		}
+		gate := s.Awaiting.Gate + "." + s.Name
+		r.asked[gate] = true
+		if r.consents[gate] == "" {
 			continue
 		}
 		if meta.Annotations == nil {
 			meta.Annotations = map[string]string{}
 		}
-		meta.Annotations[v1alpha1.ApprovalPrefix+s.Awaiting.Gate+"."+s.Name] = s.Awaiting.Ticket + " " + r.consents[s.Awaiting.Gate+"."+s.Name]
+		meta.Annotations[v1alpha1.ApprovalPrefix+gate] = s.Awaiting.Ticket + " " + r.consents[gate]
 	}
 	r.object.ObjectMeta = meta
 }
