@@ -15,7 +15,7 @@ DURATION ?= 30m
 DIR ?= proxy
 SUITES ?= controller-runtime jobset lws
 
-.PHONY: page apiserver-figures binaries conformance-apps conformance-e2e controllers-e2e programs demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories player-histories mutants former-engine hostile e2e recordings suites tidy matrix release develop api proxy metering race growth clients
+.PHONY: page site apiserver-figures binaries conformance-apps conformance-e2e controllers-e2e programs demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories player-histories mutants former-engine hostile e2e recordings suites tidy matrix release develop api proxy metering race growth clients
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -44,6 +44,9 @@ binaries: ## the command stagecraft for all systems, checksums and the image, in
 
 page: ## the page to play with as one HTML file, examples/stagecraft/packaging/page/dist/index.html, and its test in chromium
 	cd examples/stagecraft/packaging/page && mkdir -p dist && $(GO) run . >dist/new.html && mv dist/new.html dist/index.html && $(GO) test -count 1 -v .
+
+site: ## the documentation as a static site, with the page to play with if make page has built it, into examples/stagecraft/packaging/site/dist
+	cd examples/stagecraft/packaging/site && $(GO) run . -out dist $(if $(wildcard examples/stagecraft/packaging/page/dist/index.html),-play ../page/dist/index.html)
 
 pictures: ## draw the lifecycles of the presets again
 	cd examples/stagecraft && $(GO) test -run TestPictures . -update
