@@ -46,7 +46,7 @@ page: ## the page to play with as one HTML file, examples/stagecraft/packaging/p
 	cd examples/stagecraft/packaging/page && mkdir -p dist && $(GO) run . >dist/new.html && mv dist/new.html dist/index.html && $(GO) test -count 1 -v .
 
 site: ## the documentation as a static site, with the page to play with if make page has built it, into examples/stagecraft/packaging/site/dist
-	cd examples/stagecraft/packaging/site && $(GO) run . -out dist $(if $(wildcard examples/stagecraft/packaging/page/dist/index.html),-play ../page/dist/index.html)
+	cd examples/stagecraft/packaging/site && rm -rf dist && $(GO) run . -out dist $(if $(wildcard examples/stagecraft/packaging/page/dist/index.html),-play ../page/dist/index.html)
 
 pictures: ## draw the lifecycles of the presets again
 	cd examples/stagecraft && $(GO) test -run TestPictures . -update

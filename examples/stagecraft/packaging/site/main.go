@@ -44,13 +44,16 @@ func main() {
 func run(args []string) error {
 	flags := flag.NewFlagSet("site", flag.ContinueOnError)
 	root := flags.String("root", "../../../..", "the `folder` of the repository")
-	out := flags.String("out", "", "write the site into this `folder`")
+	out := flags.String("out", "", "write the site into this new `folder`")
 	play := flags.String("play", "", "the `file` of the page to play with (default: the site has no such page)")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if *out == "" {
 		return errors.New("-out is required")
+	}
+	if files, err := os.ReadDir(*out); err == nil && len(files) > 0 {
+		return fmt.Errorf("-out %s: it is not empty", *out)
 	}
 	s := site{root: *root, out: *out, play: *play, markdown: goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))}
 	return s.write()

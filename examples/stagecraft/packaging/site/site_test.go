@@ -41,7 +41,8 @@ func TestSite(t *testing.T) {
 	require.Contains(t, string(index), `<a href="play.html">`)
 	require.Less(t, strings.Index(string(index), "test-an-operator.html"), strings.Index(string(index), "compared.html"), "the order of the index")
 	require.ErrorContains(t, run([]string{"-root", root}), "-out is required")
-	require.ErrorContains(t, run([]string{"-root", out, "-out", out}), "no pages")
+	require.ErrorContains(t, run([]string{"-root", root, "-out", out}), "it is not empty")
+	require.ErrorContains(t, run([]string{"-root", out, "-out", t.TempDir()}), "no pages")
 }
 
 // requireTarget checks that something is where a link of a page leads.
