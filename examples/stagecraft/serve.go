@@ -37,6 +37,8 @@ type serving struct {
 	kubeconfig       string
 	untilStdinCloses bool
 	serviceAccounts  bool
+	containers       []string
+	runCommands      bool
 }
 
 func serveCommand() *cobra.Command {
@@ -69,6 +71,8 @@ exit code. With -o json, one line of JSON is printed instead of export:
 	flags := c.Flags()
 	flags.StringSliceVar(&o.files, "load", nil, "apply the objects of this `file` or folder first; may be repeated")
 	flags.StringSliceVar(&o.stages, "stages", nil, "play the Stages of this `file` or folder; may be repeated")
+	flags.StringSliceVar(&o.containers, "containers", nil, "what containers print, answer and use: Logs, Exec, PortForward, ResourceUsage and their kin of kwok in this `file`; may be repeated")
+	flags.BoolVar(&o.runCommands, "run-commands", false, "with --containers: clients that exec into a Pod run their commands on this machine, as with kwok")
 	flags.BoolVar(&o.onlyStages, "only-stages", false, "no kubelets, and no Stages of stagecraft for Nodes and Pods: --stages has them")
 	flags.Float64Var(&o.speed, "speed", 1, "how many times as fast as that of the machine the time of the cluster passes; 60: an hour in a minute")
 	flags.IntVar(&o.nodes, "nodes", 3, "how many nodes")
@@ -88,6 +92,10 @@ func (o *serving) check() error {
 	switch {
 	case o.bare && (o.speed != 1 || len(o.stages) > 0 || o.onlyStages):
 		return usage("--bare has nothing that takes time: it takes no --speed, --stages and --only-stages")
+	case o.bare && len(o.containers) > 0:
+		return usage("--bare has no containers: it takes no --containers")
+	case o.runCommands && len(o.containers) == 0:
+		return usage("--run-commands: name the rules for commands by --containers")
 	case !(o.speed > 0):
 		return usage("--speed %v: want more than 0", o.speed)
 	case o.nodes < 0:
@@ -181,12 +189,16 @@ func (o *serving) cluster() (*memory.Cluster, func(context.Context) error, error
 	if _, err := stage.Compile(stage.Options{}, sources...); err != nil { // before the lab does, whose error has other words around it
 		return nil, nil, faultyInput{err}
 	}
+	rules, err := containersOf(o.containers, o.runCommands)
+	if err != nil {
+		return nil, nil, err
+	}
 	nodes := o.nodes
 	if nodes == 0 {
 		nodes = -1
 	}
 	t := &starting{}
-	lab := labtest.New(t, labtest.Options{Seed: o.seed, Nodes: nodes, Start: time.Now(), Stages: sources, OnlyStages: o.onlyStages})
+	lab := labtest.New(t, labtest.Options{Seed: o.seed, Nodes: nodes, Start: time.Now(), Stages: sources, OnlyStages: o.onlyStages, Containers: rules})
 	if t.err != nil {
 		return nil, nil, t.err
 	}

@@ -1,5 +1,9 @@
 // A test of an operator in TypeScript: for each ConfigMap with the label greet it keeps a Deployment of its name.
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import * as k8s from '@kubernetes/client-node';
 import { serve } from './stagecraft.ts';
@@ -49,6 +53,28 @@ test('the Deployment follows the ConfigMap', async () => {
   assert.ok(owner.includes('greeter'));
   await informer.stop();
   await cluster.stop();
+});
+
+test('a command runs in a container', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'rules-'));
+  const rules = join(folder, 'rules.yaml'); // kwok's; the command runs on this machine
+  await writeFile(rules, '{apiVersion: kwok.x-k8s.io/v1alpha1, kind: ClusterExec, metadata: {name: all}, spec: {execs: [{local: {}}]}}');
+  const cluster = await serve('--speed', '60', '--containers', rules, '--run-commands');
+  const config = new k8s.KubeConfig();
+  config.loadFromFile(cluster.kubeconfig);
+  const core = config.makeApiClient(k8s.CoreV1Api);
+  await core.createNamespacedPod({ namespace: 'default', body: { metadata: { name: 'web' }, spec: { containers: [{ name: 'main', image: 'nginx' }] } } });
+  while ((await core.readNamespacedPod({ name: 'web', namespace: 'default' })).status?.phase !== 'Running') {
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  const output = new PassThrough();
+  const status = await new Promise<k8s.V1Status>((done, failed) => {
+    new k8s.Exec(config).exec('default', 'web', 'main', ['sh', '-c', 'echo done; exit 3'], output, null, null, false, done).catch(failed);
+  });
+  assert.equal(String(output.read()), 'done\n');
+  assert.equal(status.details?.causes?.[0]?.message, '3'); // the exit code
+  await cluster.stop();
+  await rm(folder, { recursive: true });
 });
 
 test('serve says what is wrong', async () => {
