@@ -71,7 +71,7 @@ exit code. With -o json, one line of JSON is printed instead of export:
 	flags := c.Flags()
 	flags.StringSliceVar(&o.files, "load", nil, "apply the objects of this `file` or folder first; may be repeated")
 	flags.StringSliceVar(&o.stages, "stages", nil, "play the Stages of this `file` or folder; may be repeated")
-	flags.StringSliceVar(&o.containers, "containers", nil, "what containers print, answer and use: Logs, Exec, PortForward, ResourceUsage and their kin of kwok in this `file`; may be repeated")
+	flags.StringSliceVar(&o.containers, "containers", nil, "what containers print, answer and use, by the Logs, Exec, PortForward and other kinds of kwok in this `file`; may be repeated")
 	flags.BoolVar(&o.runCommands, "run-commands", false, "with --containers: clients that exec into a Pod run their commands on this machine, as with kwok")
 	flags.BoolVar(&o.onlyStages, "only-stages", false, "no kubelets, and no Stages of stagecraft for Nodes and Pods: --stages has them")
 	flags.Float64Var(&o.speed, "speed", 1, "how many times as fast as that of the machine the time of the cluster passes; 60: an hour in a minute")
