@@ -470,12 +470,12 @@ func (h *history) checkDesired(a *actor, name string, rec v1alpha1.ClusterRecord
 
 // checkClaims is S10 and L2: what a status claims is so, and a wait says what it waits for.
 func (h *history) checkClaims(a *actor, s v1alpha1.Status, d design, message string) {
-	verified, _ := conditionOf(s, "Verified")
-	if verified && (!h.kind.content() || d.none || !d.staged) {
+	if verified, _ := conditionOf(s, "Verified"); verified && (!h.kind.content() || d.none || !d.staged) {
 		h.broken("S10: Verified, and the evidence is None")
 	}
 	done, _ := conditionOf(s, "Succeeded")
 	if !done {
+		h.checkWaits(a, s, d, message)
 		named := slices.ContainsFunc(sortedNames(a.inventory), func(c string) bool { return strings.Contains(message, c) })
 		if !named && !strings.Contains(message, `"`) {
 			h.broken("L2: the status says %q, which names nothing", message)

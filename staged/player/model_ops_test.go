@@ -227,6 +227,10 @@ func (h *history) use(x action) {
 			m.labels["tier"] = "t"
 		}
 		h.moved(m)
+		if x.c>>8%3 == 0 { // and the source changes before a player has a turn: the old placement may still keep the cluster
+			h.pushSome(action{"push", x.a | 1, x.b >> 2, x.c >> 4})
+			h.health[fmt.Sprint(m.name, "web", h.source().web)] = []health{_ill, well}[x.c>>16%2]
+		}
 	case "join":
 		if name := fmt.Sprint("j", h.steps); len(h.members) < 7 {
 			h.join(name, string(rune('a'+x.b%3)), x.c%3 == 0)

@@ -1,6 +1,8 @@
 package player_test
 
 import (
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -57,4 +59,19 @@ func (h *history) arrivedAt(cluster string, v version) (at time.Time, had bool) 
 		}
 	}
 	return at, had
+}
+
+var awaitedClusters = regexp.MustCompile(`(?:is not delivered to|no status of the bound workload from) ([^(]+) \(`)
+
+// checkWaits is 2.1.1: a stage waits for clusters that it selects, and for no cluster that a placement only keeps.
+func (h *history) checkWaits(a *actor, s v1alpha1.Status, d design, message string) {
+	awaited, i := awaitedClusters.FindStringSubmatch(message), d.index(s.ActiveStage)
+	if awaited == nil || i < 0 || !h.kind.content() {
+		return
+	}
+	for _, name := range strings.Split(awaited[1], ", ") {
+		if a.inventory[name] != nil && !d.stages[i].selects(a.sees(name)) {
+			h.broken("L2: stage %s waits for %s, which it does not select: %s", s.ActiveStage, name, message)
+		}
+	}
 }

@@ -51,5 +51,5 @@ var mutants = []mutant{
 	{"L1", "a cluster that is gone keeps passed stages", "place.go", "		if d.clusters[name] == nil {\n			continue //", "		if d.clusters[name] == nil && false {\n			continue //"},
 	{"S12", "after a restore placements of later stages keep old versions", "place.go", "Version: max(rec.Version, seen.Version)", "Version: rec.Version"},
 	{"L1", "a cluster that comes back to a placement does not make that newer", "place.go", " || d.seen.Can.OldRevision && d.isOutrun(p, rec.Version)", ""},
-	{"S2", "a stage waits for clusters that its placement only keeps", "evaluate.go", "case !d.seen.Can.Content || d.clusters == nil:", "case true:"},
+	{"L2", "a stage waits for clusters that its placement only keeps", "evaluate.go", "case !d.seen.Can.Content || d.clusters == nil:", "case true:"},
 }
