@@ -2,6 +2,7 @@ package staged_test
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -114,4 +115,39 @@ func TestAfterARestoreNoVersionOfALaterStageGoesBack(t *testing.T) {
 	w.settle()
 	require.True(t, w.holds("Succeeded"), w.last.Message)
 	require.Equal(t, []string{"d", "p", "p2"}, w.served())
+}
+
+// Two programs begin again with the first stage, which waits for an approval, and one of them has not seen what the other
+// has placed. No status was lost, so that no later stage begins.
+func TestAPlacementWithoutARecordIsNoLoss(t *testing.T) {
+	text := func(second, third string) string {
+		return policyText(stageText("first", "dev", "approval: {before: true}"), stageText(second, "prod"), stageText(third, "end")) + stagedUpdates + "  onChange: Restart\n"
+	}
+	s := newStore(t, text("second", "third"), "dev/d", "prod/p", "end/e")
+	approve := func() {
+		s.decide()
+		s.meta.Annotations = map[string]string{v1alpha1.ApprovalPrefix + "before.first": stageStatus(s.status, "first").Awaiting.Ticket + " jane"}
+	}
+	approve()
+	s.roll(12)
+	require.True(t, s.holds("Succeeded"), s.last.Message)
+	s.source, s.meta.Annotations = "2", nil
+	s.decide()
+	before := maps.Clone(s.told)
+	edit := func(text string) {
+		s.policy = compile(t, text)
+		s.meta.Generation++
+		s.decide()
+	}
+	edit(text("renamed", "third"))
+	after := maps.Clone(s.told)
+	s.told = before
+	edit(text("second", "third"))
+	s.told = after
+	s.roll(5)
+	require.Empty(t, s.status.ActiveStage, s.last.Message)
+	s.check(map[string]string{"d": "1", "p": "1", "e": "1"})
+	approve()
+	s.roll(12)
+	s.check(map[string]string{"d": "2", "p": "2", "e": "2"})
 }

@@ -79,8 +79,9 @@ func (d *decider) adopt() (lost bool) {
 		}
 		rec := d.own(name, stage)
 		rec.Version, rec.UID = p.Version, p.UID
-		rec.Removing = s.FirstVersion < rec.Version && rec.Version <= known && !d.seen.Can.OldRevision
-		lost = lost || !rec.Removing
+		ours := s.FirstVersion < rec.Version && rec.Version <= known
+		rec.Removing = ours && !d.seen.Can.OldRevision
+		lost = lost || !ours
 	}
 	return lost
 }
