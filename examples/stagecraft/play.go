@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
 
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/kube"
@@ -59,7 +60,7 @@ simulated, so that no kubelet loses its Pods.`,
 	o.inputFlags = addInput(c, false)
 	flags.Uint64Var(&o.seed, "seed", 0, "the `number` from which delays are drawn")
 	flags.BoolVar(&o.definition, "definition", false, "print the CustomResourceDefinition of Stages, and do nothing else")
-	o.output = addOutput(c, "text", "json")
+	o.output = addOutput(c, "text", "json", "yaml")
 	o.connection = addConnection(c)
 	return c
 }
@@ -86,7 +87,7 @@ func (o *playing) run(c *cobra.Command, files []string) error {
 	if err != nil {
 		return err
 	}
-	trace := &traceWriter{out: c.OutOrStdout(), err: c.ErrOrStderr(), json: *o.output == "json"}
+	trace := &traceWriter{out: c.OutOrStdout(), err: c.ErrOrStderr(), format: *o.output}
 	options := nodes.Options{Policy: o.policy, Failed: trace.failed}
 	if o.lease != "none" {
 		options.Lease.Identity = o.lease
@@ -133,7 +134,7 @@ func together(ctx context.Context, functions ...func(context.Context) error) err
 type traceWriter struct {
 	mutex    sync.Mutex
 	out, err io.Writer
-	json     bool
+	format   string // text, json (a line each) or yaml (a document each)
 }
 
 // event prints the transitions, and the requests that failed.
@@ -146,12 +147,17 @@ func (w *traceWriter) event(e stage.TraceEvent) {
 	}
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	if w.json {
-		line, _ := json.Marshal(played{e.Time.UTC().Format("2006-01-02T15:04:05.000Z"), e.Key.String(), e.Stage}) // it is plain data
+	data := played{e.Time.UTC().Format("2006-01-02T15:04:05.000Z"), e.Key.String(), e.Stage}
+	switch w.format {
+	case "json":
+		line, _ := json.Marshal(data) // it is plain data
 		fmt.Fprintf(w.out, "%s\n", line)
-		return
+	case "yaml":
+		document, _ := yaml.Marshal(data)
+		fmt.Fprintf(w.out, "---\n%s", document)
+	default:
+		fmt.Fprintln(w.out, e.Time.UTC().Format("15:04:05.000"), e)
 	}
-	fmt.Fprintln(w.out, e.Time.UTC().Format("15:04:05.000"), e)
 }
 
 // A played is a transition as data.
