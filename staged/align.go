@@ -114,11 +114,17 @@ func (d *decider) restart() {
 }
 
 // missed returns the first stage before i that has to be passed first, because it was inserted or
-// moved there, or there is a new version of the workload; it may be i itself; -1 without one.
+// moved there, or there is a new version of the workload; it may be i itself; -1 without one. A stage that
+// has failed there has to be passed first too, unless stage i goes back with it.
 func (d *decider) missed(i int) int {
-	first := slices.IndexFunc(d.Status.Stages[:i], func(rec v1alpha1.StageStatus) bool { return rec.Phase == v1alpha1.Pending })
-	if first < 0 && d.isToBeginAgain(d.Status.Stages[i]) {
+	first := slices.IndexFunc(d.Status.Stages[:i], func(rec v1alpha1.StageStatus) bool {
+		return rec.Phase == v1alpha1.Pending || staysFailed(rec)
+	})
+	switch {
+	case first < 0 && d.isToBeginAgain(d.Status.Stages[i]):
 		return i
+	case first >= 0 && staysFailed(d.Status.Stages[first]) && staysFailed(d.Status.Stages[i]):
+		return -1
 	}
 	return first
 }
@@ -134,6 +140,10 @@ func (d *decider) isToBeginAgain(rec v1alpha1.StageStatus) bool {
 func (d *decider) goBack(i int) bool {
 	rec := &d.Status.Stages[i]
 	switch {
+	case staysFailed(*rec): // it becomes the active one, so that its clusters go back
+		d.Status.ActiveStage = rec.Name
+		d.suspendAfter(i)
+		return true
 	case !d.mayStart(i):
 		return false
 	case d.skips(i) && i != d.active():
@@ -143,11 +153,16 @@ func (d *decider) goBack(i int) bool {
 	if rec.Name != d.Status.ActiveStage {
 		d.event("Normal", "WentBack", "stage %q has to be passed first: back from %q", rec.Name, d.Status.ActiveStage)
 	}
+	d.suspendAfter(i)
+	d.start(i)
+	return true
+}
+
+// suspendAfter suspends the stages after i, except those that have failed.
+func (d *decider) suspendAfter(i int) {
 	for j := i + 1; j < len(d.Status.Stages); j++ {
-		if later := &d.Status.Stages[j]; !hasFailed(later.Phase) || later.CompletedAt != nil {
+		if later := &d.Status.Stages[j]; !staysFailed(*later) {
 			suspend(later)
 		}
 	}
-	d.start(i)
-	return true
 }

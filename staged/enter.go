@@ -79,7 +79,7 @@ func (d *decider) mayStart(i int) bool {
 	case d.isPaused(i):
 		d.paused = true
 		d.Message = "paused"
-	case hasFailed(rec.Phase) && rec.CompletedAt == nil:
+	case staysFailed(*rec):
 		d.stall(string(rec.Phase), "stage %q was rolled back until another revision comes or a retry is asked for: %s; to try again: %s", s.Name, rec.Message, d.retryText(s.Name))
 		return false
 	case i > 0 && d.seen.Workload.Unsettled && d.policy.stagesUpdates():

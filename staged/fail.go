@@ -266,7 +266,7 @@ func (d *decider) withdraw(i int, why string) bool {
 		to = d.before(i)
 	}
 	d.noteFailed(rec, why)
-	if to < 0 || hasFailed(d.Status.Stages[to].Phase) && d.Status.Stages[to].CompletedAt == nil {
+	if to < 0 || staysFailed(d.Status.Stages[to]) {
 		return d.stayFailed(i, "")
 	}
 	d.event("Warning", "RolledBack", "stage %q has failed, back to %q: %s", rec.Name, d.policy.stages[to].Name, why)

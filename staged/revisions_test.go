@@ -432,3 +432,30 @@ func TestAClusterThatWentBackAndMovedTakesItsTurn(t *testing.T) {
 	require.True(t, s.holds("Succeeded"), s.last.Message)
 	s.check(map[string]string{"p1": "2", "p2": "2", "e": "2"})
 }
+
+// No stage begins behind one that was rolled back: not one that is inserted there, and not the stage that has
+// failed, when only that is tried again.
+func TestNoStageBeginsBehindOneThatWasRolledBack(t *testing.T) {
+	first, last := stageText("first", "prod"), stageText("last", "end", "progressDeadlineSeconds: 30", "onFailure: RollbackAll")
+	s := newStore(t, policyText(first, last)+stagedUpdates, "prod/p", "mid/m", "end/e")
+	s.roll(10)
+	require.True(t, s.holds("Succeeded"), s.last.Message)
+	s.source, s.bad["e@2"] = "2", true
+	s.roll(30)
+	s.check(map[string]string{"p": "1", "e": "1"})
+	require.Equal(t, v1alpha1.RolledBack, stageStatus(s.status, "first").Phase, s.last.Message)
+
+	s.policy = compile(t, policyText(first, stageText("mid", "mid"), last)+stagedUpdates)
+	s.roll(20)
+	require.Equal(t, v1alpha1.Pending, stageStatus(s.status, "mid").Phase, s.last.Message)
+	s.meta.Annotations = map[string]string{v1alpha1.RetryPrefix + "last": s.status.Wanted}
+	s.roll(20)
+	s.check(map[string]string{"p": "1", "e": "1"})
+	require.Contains(t, s.last.Message, `stage "first" was rolled back`)
+
+	delete(s.bad, "e@2")
+	s.meta.Annotations[v1alpha1.RetryPrefix+"first"] = s.status.Wanted
+	s.roll(20)
+	require.True(t, s.holds("Succeeded"), s.last.Message)
+	s.check(map[string]string{"p": "2", "m": "2", "e": "2"})
+}
