@@ -158,7 +158,7 @@ func (d *decider) goBack(i int) bool {
 	return true
 }
 
-// suspendAfter suspends the stages after i, except those that have failed.
+// suspendAfter suspends the stages after i, except stages that stay failed.
 func (d *decider) suspendAfter(i int) {
 	for j := i + 1; j < len(d.Status.Stages); j++ {
 		if later := &d.Status.Stages[j]; !staysFailed(*later) {
