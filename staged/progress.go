@@ -14,7 +14,7 @@ import (
 // changed.
 func (d *decider) progress(i int) bool {
 	s, rec := d.policy.stages[i], &d.Status.Stages[i]
-	if rec.StartedAt == nil { // another program has set activeStage
+	if rec.StartedAt == nil && !staysFailed(*rec) { // another program has set activeStage
 		rec.Phase, rec.StartedAt, rec.Attempt = v1alpha1.Progressing, wholeSecond(d.now), max(1, rec.Attempt)
 	}
 	if rec.EnteredAt == nil {
