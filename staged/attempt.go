@@ -202,7 +202,9 @@ func (d *decider) noteExpedited() {
 func (d *decider) isExpedited() bool { return d.Status.Expedited != "" }
 
 // staysFailed reports whether a stage has failed and was not passed for all that.
-func staysFailed(rec v1alpha1.StageStatus) bool { return hasFailed(rec.Phase) && rec.CompletedAt == nil }
+func staysFailed(rec v1alpha1.StageStatus) bool {
+	return hasFailed(rec.Phase) && rec.CompletedAt == nil
+}
 
 // hasFailed reports whether a stage stays as it is until another revision comes or a person
 // asks for a retry.
