@@ -25,33 +25,19 @@ func TestScenarios(t *testing.T) {
 }
 
 // compare plays a scenario with both. Ours may match for any order of the Nodes that fail.
-//
-// The goroutines of Kubernetes' controller that are due at the same instant run in any order: whether a taint is
-// replaced in one pass or with the next one differs from run to run. So theirs may play ten times, until ours is
-// one of its outcomes.
 func compare(t *testing.T, s scenario) {
-	var want, first []string
-	for range 10 {
-		want = playTheirs(t, s)
-		if first = oursLike(t, s, want); first == nil {
-			return
-		}
-	}
-	require.Equal(t, strings.Join(want, "\n"), strings.Join(first, "\n"), "%+v", s)
-}
-
-// oursLike returns nil if ours matches for an order of the Nodes that fail, and what the first order gives if not.
-func oursLike(t *testing.T, s scenario, want []string) (first []string) {
+	want := playTheirs(t, s)
+	var first []string
 	for rename := range orders(s.failing()) {
 		got := playOurs(t, s, rename)
 		if slices.Equal(want, got) {
-			return nil
+			return
 		}
 		if first == nil {
 			first = got
 		}
 	}
-	return first
+	require.Equal(t, strings.Join(want, "\n"), strings.Join(first, "\n"), "%+v", s)
 }
 
 // orders yields the renamings of names. The first one changes nothing.
