@@ -85,7 +85,8 @@
 //
 // Default is Ordered with updates: Staged, and None with AtOnce. The KubeStellar hub alone gives None:
 // there updates: Staged is stalled, EvidenceUnavailable, and nothing is changed, until the player may
-// read the space of the transport or the policy says requireEvidence: None.
+// read the space of the transport or the policy says requireEvidence: None. Without a collector that
+// selects inventory.name, None accepts an aggregate of the clusters that a placement had before.
 //
 // With AtOnce a new revision goes to all placed clusters at once. Passed stages stay passed; the soak
 // and the deadlines of the active stage begin again. With Staged all stages begin again with the new

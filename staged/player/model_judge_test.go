@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	fleets "github.com/stagecraft-go/stagecraft/staged/fleet"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
@@ -35,7 +34,8 @@ func (h *history) judge(a *actor, before, after v1alpha1.Status) {
 		case is.Phase == v1alpha1.Skipped && (was.Phase != is.Phase || was.FulfilledWith != is.FulfilledWith):
 			h.skipped(a, after, d, i)
 		case is.FulfilledWith != was.FulfilledWith && is.FulfilledWith == after.Wanted && is.Phase != v1alpha1.Skipped,
-			is.Phase == v1alpha1.Succeeded && is.CompletedAt != nil && (was.Phase != is.Phase || was.Attempt != is.Attempt || was.FulfilledWith != is.FulfilledWith):
+			is.Phase == v1alpha1.Succeeded && is.CompletedAt != nil && (was.Phase != is.Phase || was.Attempt != is.Attempt || was.FulfilledWith != is.FulfilledWith),
+			is.FulfilledWith == after.Wanted && !h.trust && newlyGood(before, after, s.name): // it is fulfilled again, with another cluster
 			h.passed(a, after, d, i)
 		case hasFailedPhase(is.Phase) && !hasFailedPhase(was.Phase):
 			h.failed(a, after, d, i)
@@ -108,6 +108,18 @@ func (h *history) fulfill(s v1alpha1.Status, d design, stage string) {
 	set(h.ever, stage, s.Wanted, true)
 }
 
+// newlyGood reports whether a status says that a cluster of a stage is good with the wanted revision, and the
+// status before did not.
+func newlyGood(before, after v1alpha1.Status, stage string) bool {
+	was := records(before)
+	for name, rec := range records(after) {
+		if rec.Stage == stage && rec.LastGood == after.Wanted && rec.LastGood != was[name].LastGood {
+			return true
+		}
+	}
+	return false
+}
+
 // skipped is a stage that is skipped: it may be, and had no cluster.
 func (h *history) skipped(a *actor, s v1alpha1.Status, d design, i int) {
 	h.counts["skips"]++
@@ -139,8 +151,8 @@ func (h *history) passed(a *actor, s v1alpha1.Status, d design, i int) {
 		switch at, had := h.arrivedAt(name, wanted); {
 		case at.After(latest):
 			latest = at
-		case !had && h.kind == overHub && h.members[name] != nil && h.movedAt[name] == 0:
-			h.broken("S2: stage %s is fulfilled, and %s never had the workload", st.name, name)
+		case !had && h.kind == overHub && h.members[name] != nil:
+			h.checkAggregate(a, st.name, name)
 		}
 		set(h.proven, name, s.Wanted, true)
 		h.checkOwner(a, st.name, name)
@@ -154,83 +166,6 @@ func (h *history) passed(a *actor, s v1alpha1.Status, d design, i int) {
 	if by := stageIn(s, st.name).ApprovedAfter; st.after && approvedIn(by) <= max(h.asked, h.askedOf[st.name]) {
 		h.broken("S7: stage %s is left, and its approval %q is older than what is asked (%d)", st.name, by, max(h.asked, h.askedOf[st.name]))
 	}
-}
-
-// checkIdentity is S2 for one cluster: the reports that were seen of it are of the revision, and it was
-// really healthy with that.
-func (h *history) checkIdentity(a *actor, name, stage string, wanted version, d design) {
-	if h.members[name] == nil {
-		return
-	}
-	if _, has := h.arrived[name][wanted]; !has {
-		h.broken("S2: stage %s is fulfilled for %s, and %s never had it", stage, wanted, name)
-		return
-	}
-	old := h.oldReport(a, name, wanted)
-	since, ever := h.wasFit(name, wanted)
-	if old == nil && since {
-		return
-	}
-	if d.none || !d.staged { // reports of any revision count
-		h.counts["unverified passes"]++
-		return
-	}
-	switch {
-	case h.isHole(old, name, wanted):
-	case old == nil && ever && h.kind == overSpace: // it came back before what was between had arrived, as far as can be seen
-		h.counts["passes by a report of an earlier stay"]++
-	case old != nil:
-		h.broken("S2: stage %s is fulfilled for %s, and the report of %s is of image %d", stage, wanted, name, old.about)
-	default:
-		h.broken("S2: stage %s is fulfilled for %s, and %s was never healthy with it", stage, wanted, name)
-	}
-}
-
-// wasFit reports whether each object of a version was good in a cluster since its last delivery, or ever.
-func (h *history) wasFit(cluster string, v version) (since, ever bool) {
-	since, ever = true, true
-	for object, image := range map[string]int{"web": v.web, "api": v.api} {
-		turn, was := h.fit[cluster+"/"+object][image]
-		since = since && (image == 0 || was && turn >= h.deliveredAt[cluster+"/"+object][image])
-		ever = ever && (image == 0 || was)
-	}
-	return since, ever
-}
-
-// isHole reports whether Ordered evidence cannot see that a report is from before a delivery. It is counted
-// apart: an agent has written a cached status late, and an autoscaler has raised the generation before (b), or
-// the time alone counts (c), since it is not known what the cluster had before, or which generation it had
-// reported when the delivery was ordered.
-func (h *history) isHole(old *statusRead, cluster string, v version) bool {
-	switch before := h.previous[cluster][v]; {
-	case old == nil:
-		return false
-	case old.scaled:
-		h.counts["known hole of Ordered (b)"]++
-	case h.uncounted[cluster+"/"+old.object][v.imageOf(old.object)]:
-		h.counts["known hole of Ordered (c): no report before the delivery, or in its second"]++
-	case h.from[cluster][h.idOf(v)] != h.idOf(before):
-		h.counts["known hole of Ordered (c)"]++
-	default:
-		return false
-	}
-	return true
-}
-
-// oldReport returns what a player has seen of an object of a cluster, if that is from before the delivery of
-// a version: Ordered evidence must find that out.
-func (h *history) oldReport(a *actor, cluster string, v version) *statusRead {
-	if h.kind != overSpace {
-		return nil
-	}
-	for object, image := range map[string]int{"web": v.web, "api": v.api} {
-		seen := a.seen[key{workStatusKind, types.NamespacedName{Namespace: cluster, Name: "ws-" + object}}]
-		read := h.reads[seen]
-		if read != nil && image > 0 && read.about != image && read.turn < h.deliveredAt[cluster+"/"+object][image] {
-			return read
-		}
-	}
-	return nil
 }
 
 // checkOwner is S11: somebody else was there first.

@@ -43,6 +43,8 @@ type oracle struct {
 	from        map[string]map[string]string               // what a status said that a cluster had, before it said another revision
 	reads       map[*unstructured.Unstructured]*statusRead // what WorkStatuses hold
 
+	combined map[*unstructured.Unstructured][]string // the clusters from whose reports a CombinedStatus was written
+
 	arrived   map[string]map[version]time.Time // when a cluster came to have a version last
 	good      map[string]map[version]bool      // it was healthy with it since
 	proven    map[string]map[string]bool       // the revisions with which it was part of a fulfilled stage
@@ -70,7 +72,7 @@ type oracle struct {
 }
 
 func newOracle() oracle {
-	return oracle{counts: map[string]int{}, deliveredAt: map[string]map[int]int{}, fit: map[string]map[int]int{}, sick: map[string]map[int]bool{}, ordered: map[string]int{}, reportedAt: map[string]time.Time{}, uncounted: map[string]map[int]bool{}, previous: map[string]map[version]version{}, from: map[string]map[string]string{}, reads: map[*unstructured.Unstructured]*statusRead{},
+	return oracle{counts: map[string]int{}, deliveredAt: map[string]map[int]int{}, fit: map[string]map[int]int{}, sick: map[string]map[int]bool{}, ordered: map[string]int{}, reportedAt: map[string]time.Time{}, uncounted: map[string]map[int]bool{}, previous: map[string]map[version]version{}, from: map[string]map[string]string{}, reads: map[*unstructured.Unstructured]*statusRead{}, combined: map[*unstructured.Unstructured][]string{},
 		arrived: map[string]map[version]time.Time{}, good: map[string]map[version]bool{}, proven: map[string]map[string]bool{},
 		baseline: map[string]version{}, baselines: map[string]map[string]bool{}, released: map[string]bool{}, movedAt: map[string]int{}, fulfilled: map[string]map[string]bool{}, ever: map[string]map[string]bool{},
 		entered: map[string]time.Time{}, unmet: map[string]map[string]time.Time{}, failedAt: map[string]int{}, retriedAt: map[string]int{}, askedOf: map[string]int{}, tickets: map[string]bool{}}

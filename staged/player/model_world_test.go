@@ -491,6 +491,10 @@ func (h *history) combine(name string) {
 				made = next
 			}
 			h.hub.put(made, "")
+			stored := h.hub.get(combinedStatusKind, "shop", made.GetName())
+			for _, to := range destinations {
+				h.combined[stored] = append(h.combined[stored], to.(map[string]any)["clusterId"].(string))
+			}
 		}
 	}
 }
