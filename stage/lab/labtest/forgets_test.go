@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 	"github.com/stagecraft-go/stagecraft/internal/dev/race"
 	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 )
@@ -32,10 +33,11 @@ func TestALabForgetsPods(t *testing.T) {
 			lab.Advance(10 * time.Minute)
 		}
 	}
-	run(0, 40)
+	warm, rounds := max(20, effort.Of(40)), max(20, effort.Of(80)) // of a hundred Pods
+	run(0, warm)
 	before := heapInUse()
-	run(40, 120)
-	require.Less(t, int64(heapInUse())-int64(before), int64(8_000*5_000), "bytes, for 8,000 Pods")
+	run(warm, warm+rounds)
+	require.Less(t, int64(heapInUse())-int64(before), int64(rounds*100*5_000), "bytes, for %d Pods", rounds*100)
 	require.Empty(t, lab.List("v1", "Pod", ""))
 	require.Less(t, len(lab.List("v1", "Event", "")), 7*500, "an Event stays for an hour")
 	runtime.KeepAlive(lab)
