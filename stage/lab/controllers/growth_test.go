@@ -26,7 +26,6 @@ type work struct {
 	name  string
 	nodes int // 0: as many as objects
 	play  func(c *clustertest.Cluster, n int)
-	grows string // why it does depend on it; "" if it does not
 }
 
 // works are the kinds of work whose cost once was the square of their objects.
@@ -35,7 +34,7 @@ var works = []work{
 		c.Load(service(0) + "---" + replicaSet(0, n))
 		c.Advance(time.Minute)
 		requireReady(c, n)
-	}, ""},
+	}},
 	{"OneServicePodsOneByOne", 200, func(c *clustertest.Cluster, n int) {
 		c.Load(service(0))
 		for i := range n {
@@ -43,25 +42,25 @@ var works = []work{
 			c.Advance(time.Second)
 		}
 		requireReady(c, n)
-	}, ""},
+	}},
 	{"Services", 200, func(c *clustertest.Cluster, n int) {
 		for i := range n / 10 {
 			c.Load(service(i) + "---" + replicaSet(i, 10))
 		}
 		c.Advance(time.Minute)
 		requireReady(c, n)
-	}, ""},
+	}},
 	{"ClaimsProvisioned", 200, func(c *clustertest.Cluster, n int) {
 		c.Load(clustertest.Manifest("storageclass"))
 		claims(c, n)
-	}, ""},
+	}},
 	{"ClaimsOfVolumes", 200, func(c *clustertest.Cluster, n int) {
 		for i := range n {
 			c.Load(fmt.Sprintf(`{apiVersion: v1, kind: PersistentVolume, metadata: {name: v%d},
   spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], hostPath: {path: /x}}}`, i))
 		}
 		claims(c, n)
-	}, ""},
+	}},
 	{"Autoscalers", 200, func(c *clustertest.Cluster, n int) {
 		for i := range n {
 			c.Load(replicaSet(i, 1) + fmt.Sprintf(`---
@@ -70,29 +69,28 @@ var works = []work{
 		}
 		c.Advance(10 * time.Minute)
 		requireReady(c, n)
-	}, ""},
+	}},
 	{"Budgets", 200, func(c *clustertest.Cluster, n int) {
 		for i := range n / 10 {
 			c.Load(budget(i) + "---" + replicaSet(i, 10))
 		}
 		c.Advance(time.Minute)
 		requireReady(c, n)
-	}, ""},
+	}},
 	{"OneBudget", 200, func(c *clustertest.Cluster, n int) {
 		c.Load(budget(0) + "---" + replicaSet(0, n))
 		c.Advance(time.Minute)
 		requireReady(c, n)
-	}, ""},
-	{"OrderedStatefulSet", 200, func(c *clustertest.Cluster, n int) { statefulSet(c, n, "OrderedReady") },
-		"each Pod is a reconcile that looks at all Pods of the set, as in kube-controller-manager"},
-	{"ParallelStatefulSet", 200, func(c *clustertest.Cluster, n int) { statefulSet(c, n, "Parallel") }, ""},
+	}},
+	{"OrderedStatefulSet", 200, func(c *clustertest.Cluster, n int) { statefulSet(c, n, "OrderedReady") }},
+	{"ParallelStatefulSet", 200, func(c *clustertest.Cluster, n int) { statefulSet(c, n, "Parallel") }},
 	{"DaemonSet", 0, func(c *clustertest.Cluster, n int) {
 		c.Load(clustertest.Manifest("daemonset"))
 		c.Advance(time.Minute)
 		requireReady(c, n)
-	}, ""},
-	{"IndexedJob", 200, func(c *clustertest.Cluster, n int) { job(c, n, n) }, ""},
-	{"IndexedJobInParts", 200, func(c *clustertest.Cluster, n int) { job(c, n, 100) }, ""},
+	}},
+	{"IndexedJob", 200, func(c *clustertest.Cluster, n int) { job(c, n, n) }},
+	{"IndexedJobInParts", 200, func(c *clustertest.Cluster, n int) { job(c, n, 100) }},
 	{"ForegroundDeletion", 200, func(c *clustertest.Cluster, n int) {
 		c.Load(replicaSet(0, n))
 		c.Advance(time.Minute)
@@ -100,11 +98,11 @@ var works = []work{
 		c.DeleteInForeground("ReplicaSet", "r0")
 		c.Advance(time.Hour)
 		requireReady(c, 0)
-	}, ""},
+	}},
 }
 
 // nothing is what a cluster with the Nodes costs before its work.
-var nothing = work{"Nothing", 200, func(*clustertest.Cluster, int) {}, ""}
+var nothing = work{"Nothing", 200, func(*clustertest.Cluster, int) {}}
 
 func service(i int) string {
 	return fmt.Sprintf("\n{apiVersion: v1, kind: Service, metadata: {name: s%[1]d}, spec: {selector: {app: r%[1]d}, ports: [{port: 80}]}}\n", i)
@@ -201,9 +199,6 @@ func TestWorkIsLevel(t *testing.T) {
 	set := nothing.memory(t, 0)
 	for _, w := range effort.Some(works) {
 		t.Run(w.name, func(t *testing.T) {
-			if w.grows != "" {
-				t.Skip(w.grows)
-			}
 			few, fewBytes := w.allocated(t, 100, set)
 			many, manyBytes := w.allocated(t, 400, set)
 			t.Logf("%.2f of the allocations, %.2f of the bytes", many/few, manyBytes/fewBytes)
@@ -241,9 +236,6 @@ func TestStatementsAreLevel(t *testing.T) {
 	}
 	for _, w := range works {
 		t.Run(w.name, func(t *testing.T) {
-			if w.grows != "" {
-				t.Skip(w.grows)
-			}
 			var set float64
 			if w.nodes > 0 {
 				set = nothing.statements(t, 250)

@@ -32,7 +32,7 @@ func ReplicationControllers() reconcile.Controller {
 }
 
 func replicas(name, component string, kind schema.GroupVersionKind) reconcile.Controller {
-	t := podTracker{}
+	t := tracker[*replicaPods]{}
 	return reconcile.Controller{
 		Name: name, Component: component, For: kind, When: control.IgnoreOwnStatus(name),
 		Watches: append(t.watches(name, kind), control.WatchOwned(kinds.Pod, kind)...),
@@ -44,8 +44,8 @@ func replicas(name, component string, kind schema.GroupVersionKind) reconcile.Co
 
 // reconcileReplicas counts the Pods for the status before it creates or deletes Pods, as
 // kube-controller-manager does. The changes of the Pods bring the key back.
-func reconcileReplicas(c control.Call, rs *unstructured.Unstructured, t podTracker) (reconcile.Result, error) {
-	n, err := t.count(c, rs)
+func reconcileReplicas(c control.Call, rs *unstructured.Unstructured, t tracker[*replicaPods]) (reconcile.Result, error) {
+	n, err := count(c, rs, t)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -60,7 +60,7 @@ func reconcileReplicas(c control.Call, rs *unstructured.Unstructured, t podTrack
 }
 
 // scaleReplicas creates missing Pods and deletes surplus Pods.
-func scaleReplicas(c control.Call, rs *unstructured.Unstructured, n podCounts, t podTracker) error {
+func scaleReplicas(c control.Call, rs *unstructured.Unstructured, n podCounts, t tracker[*replicaPods]) error {
 	if fields.IsTerminating(rs) {
 		return nil
 	}
@@ -68,7 +68,7 @@ func scaleReplicas(c control.Call, rs *unstructured.Unstructured, n podCounts, t
 	if diff >= 0 {
 		return createReplicas(c, rs, int(diff), control.Room(n.active+n.terminating, n.waiting))
 	}
-	gone := pods.ToDelete(t.candidates(rs), t.onNodes(siblings(c, rs)), min(int(-diff), control.AtMost), c.Now)
+	gone := pods.ToDelete(candidatesOf(rs, t), onNodes(siblings(c, rs), t), min(int(-diff), control.AtMost), c.Now)
 	return c.Each(len(gone), func(i int) error { return c.DeletePod(rs, gone[i].Pod.Unstructured) })
 }
 

@@ -2,16 +2,13 @@ package workloads
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
-	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/pods"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/selectors"
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
-	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
 // podCounts are how many Pods an owner has.
@@ -37,20 +34,18 @@ func (n *podCounts) add(p pods.Pod, templateLabels map[string]any, times int64) 
 	}
 }
 
-// trackedPods are the Pods of one owner, kept up to date by their changes.
-type trackedPods struct {
+// replicaPods are the Pods of a ReplicaSet or ReplicationController. They are a [podSet].
+type replicaPods struct {
 	podCounts
-	selector       selectors.Selector
 	templateLabels map[string]any
 	active         candidates
 	onNode         map[string]int // how many active Pods each Node has
-	counting       bool           // they are being claimed; a change by others meanwhile causes another claim
 }
 
-func newTrackedPods(owner *unstructured.Unstructured) *trackedPods {
-	return &trackedPods{
-		selector: selectors.Of(owner), templateLabels: templateLabels(owner),
-		active: candidates{at: map[types.UID]int{}}, onNode: map[string]int{},
+func newReplicaPods(owner *unstructured.Unstructured) *replicaPods {
+	return &replicaPods{
+		templateLabels: templateLabels(owner),
+		active:         candidates{at: map[types.UID]int{}}, onNode: map[string]int{},
 	}
 }
 
@@ -58,7 +53,7 @@ func templateLabels(owner *unstructured.Unstructured) map[string]any {
 	return fields.Map(owner.Object, "spec", "template", "metadata", "labels")
 }
 
-func (t *trackedPods) add(p pods.Pod) {
+func (t *replicaPods) add(p pods.Pod) {
 	t.podCounts.add(p, t.templateLabels, 1)
 	if p.IsActive() {
 		t.active.add(p)
@@ -66,7 +61,7 @@ func (t *trackedPods) add(p pods.Pod) {
 	}
 }
 
-func (t *trackedPods) remove(p pods.Pod) {
+func (t *replicaPods) remove(p pods.Pod) {
 	t.podCounts.add(p, t.templateLabels, -1)
 	if p.IsActive() {
 		t.active.remove(p.GetUID())
@@ -103,107 +98,35 @@ func (c *candidates) remove(uid types.UID) {
 	delete(c.at, uid)
 }
 
-// A podTracker has the Pods of owners, by the uid of the owner. So the cost of a reconcile depends
-// on what has changed, not on how many Pods the owner has. An owner is not tracked if it is new or
-// if it must adopt or release Pods. Its Pods are then claimed and counted again.
-type podTracker map[types.UID]*trackedPods
-
-// count returns how many Pods an owner has.
-func (t podTracker) count(c control.Call, owner *unstructured.Unstructured) (podCounts, error) {
+// count returns the Pods of an owner. They are counted again if the labels of the template have
+// changed.
+func count(c control.Call, owner *unstructured.Unstructured, t tracker[*replicaPods]) (podCounts, error) {
 	uid := owner.GetUID()
-	if tracked := t[uid]; tracked != nil && object.DeepEqual(tracked.templateLabels, templateLabels(owner)) {
-		return tracked.podCounts, nil
-	}
-	tracked := newTrackedPods(owner)
-	tracked.counting = true
-	t[uid] = tracked
-	claimed, err := pods.ClaimActive(c, owner)
-	if t[uid] != tracked || err != nil { // adoptions take time; a change during them brings the key back
+	if known, ok := t.of(uid); ok && !object.DeepEqual(known.templateLabels, templateLabels(owner)) {
 		delete(t, uid)
-		return counted(owner, claimed).podCounts, err
 	}
-	t[uid] = counted(owner, claimed)
-	return t[uid].podCounts, nil
+	counted, err := t.claim(c, owner, pods.ClaimActive, func() *replicaPods { return newReplicaPods(owner) })
+	return counted.podCounts, err
 }
 
-// counted returns the Pods of an owner.
-func counted(owner *unstructured.Unstructured, claimed []pods.Pod) *trackedPods {
-	tracked := newTrackedPods(owner)
-	for _, p := range claimed {
-		tracked.add(p)
+// candidatesOf returns the active Pods of an owner. The list must not be changed.
+func candidatesOf(owner *unstructured.Unstructured, t tracker[*replicaPods]) []*pods.Candidate {
+	if known, ok := t.of(owner.GetUID()); ok {
+		return known.active.all
 	}
-	return tracked
-}
-
-// candidates returns the active Pods of an owner. The list must not be changed.
-func (t podTracker) candidates(owner *unstructured.Unstructured) []*pods.Candidate {
-	tracked := t[owner.GetUID()]
-	if tracked == nil {
-		return nil
-	}
-	return tracked.active.all
+	return nil
 }
 
 // onNodes returns how many active Pods of several owners each Node has. An owner that is not
 // tracked is new and has no Pods.
-func (t podTracker) onNodes(owners []*unstructured.Unstructured) map[string]int {
+func onNodes(owners []*unstructured.Unstructured, t tracker[*replicaPods]) map[string]int {
 	sum := map[string]int{}
 	for _, owner := range owners {
-		if tracked := t[owner.GetUID()]; tracked != nil {
-			for node, n := range tracked.onNode {
+		if known, ok := t.of(owner.GetUID()); ok {
+			for node, n := range known.onNode {
 				sum[node] += n
 			}
 		}
 	}
 	return sum
-}
-
-// watches keep the Pods of the owners of a kind up to date.
-func (t podTracker) watches(controller string, owner schema.GroupVersionKind) []reconcile.Watch {
-	owners := control.OwnersBySelector(owner)
-	return []reconcile.Watch{
-		{Kind: owner, Map: t.onOwner},
-		{Kind: kinds.Pod, Map: func(c *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
-			t.onPod(c, owners, ch, ch.By == controller)
-			return nil
-		}},
-	}
-}
-
-func (t podTracker) onOwner(_ *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
-	if ch.Old != nil && (ch.New == nil || ch.New.GetUID() != ch.Old.GetUID()) {
-		delete(t, ch.Old.GetUID())
-	}
-	return nil
-}
-
-func (t podTracker) onPod(c *reconcile.Cache, owners *reconcile.SelectorIndex, ch reconcile.Change, own bool) {
-	if ch.Old != nil {
-		t.update(ch.Old, own, (*trackedPods).remove)
-	}
-	if ch.New == nil {
-		return
-	}
-	if control.HasController(ch.New) {
-		t.update(ch.New, own, (*trackedPods).add)
-		return
-	}
-	for _, owner := range c.Selecting(owners, ch.New) { // they have to adopt it
-		delete(t, owner.GetUID())
-	}
-}
-
-// update adds a Pod to the Pods of its owner, or removes it. If the owner does not select the Pod,
-// the owner must release it. The controller's own writes while Pods are counted are adoptions and
-// releases.
-func (t podTracker) update(pod *unstructured.Unstructured, own bool, do func(*trackedPods, pods.Pod)) {
-	uid := control.ControllerUID(pod)
-	tracked := t[uid]
-	switch {
-	case tracked == nil || tracked.counting && own:
-	case tracked.counting || !tracked.selector.Matches(pod):
-		delete(t, uid)
-	default:
-		do(tracked, pods.Of(pod))
-	}
 }

@@ -1,13 +1,12 @@
 package workloads
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,46 +15,63 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/control"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/kinds"
-	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/lists"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/pods"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
 // StatefulSets returns the controller that keeps Pods with ordinals, each with its own claims, by
 // default one after another. The retention policy decides about the owners of the claims, so that a
 // claim is collected with a surplus Pod, or with the StatefulSet.
+//
+// The controller keeps state. Create a separate controller for each loop.
 func StatefulSets() reconcile.Controller {
+	const name = "statefulset"
+	t := tracker[*setPods]{}
 	return reconcile.Controller{
-		Name: "statefulset", Component: "statefulset-controller", For: kinds.StatefulSet,
-		Watches: append(control.WatchOwned(kinds.Pod, kinds.StatefulSet),
-			reconcile.Watch{Kind: kinds.ControllerRevision, Map: nobody}, // as kube-controller-manager, which looks at them only when it looks at the set
-			reconcile.Watch{Kind: kinds.PersistentVolumeClaim, Map: setsOfGoneClaims},
-		),
-		Reconcile: control.OnExisting(kinds.StatefulSet, reconcileStatefulSet),
+		Name: name, Component: "statefulset-controller", For: kinds.StatefulSet,
+		Watches: slices.Concat(t.watches(name, kinds.StatefulSet), control.WatchOwned(kinds.Pod, kinds.StatefulSet), []reconcile.Watch{
+			{Kind: kinds.ControllerRevision, Map: nobody}, // as kube-controller-manager, which looks at them only when it looks at the set
+			{Kind: kinds.PersistentVolumeClaim, Map: setsOfGoneClaims},
+			{Kind: kinds.PersistentVolumeClaim, Map: func(c *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
+				unsettle(c, ch, t)
+				return nil
+			}},
+		}),
+		Reconcile: control.OnExisting(kinds.StatefulSet, func(c control.Call, set *unstructured.Unstructured) (reconcile.Result, error) {
+			return reconcileStatefulSet(c, set, t)
+		}),
 	}
 }
 
 func nobody(*reconcile.Cache, reconcile.Change) []types.NamespacedName { return nil }
 
-// A statefulRun is one reconcile of a StatefulSet.
+// A statefulRun is one reconcile of a StatefulSet. Its Pods are as they were at the start: later
+// changes, its own among them, bring the key back.
 type statefulRun struct {
 	control.Call
-	set       *unstructured.Unstructured
-	history   history
-	current   *unstructured.Unstructured // the revision that is being replaced
-	all       []pods.Pod
-	desired   int64              // spec.replicas
-	replicas  map[int64]pods.Pod // existing Pods, by ordinal without start
-	condemned []pods.Pod         // Pods with an ordinal out of range, the highest first
+	set     *unstructured.Unstructured
+	history history
+	current *unstructured.Unstructured // the revision that is being replaced
+	pods    *setPods                   // as they are now
+	plan
 
-	start, partition, minReadySeconds int64
-	onDelete, ordered                 bool
-	retention                         retention
-	deleted                           int64 // Pods that were deleted now because of their revision
+	setCounts
+	inRevision map[string]int64 // how many Pods of a revision are not being deleted
+	labelled   map[string]int   // how many Pods have a revision
+	next       time.Duration    // until a ready Pod is available
+
+	start, end, partition int64 // ordinals
+	onDelete, ordered     bool
+	retention             retention
+	deleted               int64 // Pods that were deleted now because of their revision
 }
 
-func reconcileStatefulSet(c control.Call, set *unstructured.Unstructured) (reconcile.Result, error) {
-	all, err := pods.Claim(c, set)
+func reconcileStatefulSet(c control.Call, set *unstructured.Unstructured, t tracker[*setPods]) (reconcile.Result, error) {
+	if known, ok := t.of(set.GetUID()); ok && !object.DeepEqual(known.spec, fields.Map(set.Object, "spec")) {
+		delete(t, set.GetUID())
+	}
+	all, err := t.claim(c, set, pods.Claim, func() *setPods { return newSetPods(set) })
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -67,43 +83,35 @@ func reconcileStatefulSet(c control.Call, set *unstructured.Unstructured) (recon
 	if !fields.IsTerminating(set) {
 		err = r.act()
 	}
-	status, after := r.status()
-	if statusErr := r.WriteStatus(set, status); err == nil {
+	if statusErr := r.WriteStatus(set, r.status()); err == nil {
 		err = statusErr
 	}
 	if !fields.IsTerminating(set) {
 		err = errors.Join(err, truncateHistory(c, h, set, r.inUse))
 	}
-	return reconcile.Result{After: after}, err
+	return reconcile.Result{After: r.next}, err
 }
 
-func newStatefulRun(c control.Call, set *unstructured.Unstructured, h history, all []pods.Pod) *statefulRun {
+func newStatefulRun(c control.Call, set *unstructured.Unstructured, h history, all *setPods) *statefulRun {
 	spec := fields.Map(set.Object, "spec")
+	start := fields.Int64(spec, 0, "ordinals", "start")
 	r := &statefulRun{
-		Call: c, set: set, history: h, all: all,
-		start:           fields.Int64(spec, 0, "ordinals", "start"),
-		partition:       fields.Int64(spec, 0, "updateStrategy", "rollingUpdate", "partition"),
-		minReadySeconds: fields.Int64(spec, 0, "minReadySeconds"),
-		onDelete:        fields.String(spec, "updateStrategy", "type") == "OnDelete",
-		retention:       retentionOf(set),
-		ordered:         fields.String(spec, "podManagementPolicy") != "Parallel",
-		desired:         max(0, fields.Int64(spec, 1, "replicas")),
-		replicas:        map[int64]pods.Pod{},
+		Call: c, set: set, history: h, pods: all, next: all.refresh(c.Now),
+		start: start, end: start + max(0, fields.Int64(spec, 1, "replicas")),
+		partition: start + max(0, fields.Int64(spec, 0, "updateStrategy", "rollingUpdate", "partition")),
+		onDelete:  fields.String(spec, "updateStrategy", "type") == "OnDelete",
+		retention: retentionOf(set),
+		ordered:   fields.String(spec, "podManagementPolicy") != "Parallel",
+		labelled:  maps.Clone(all.labelled), inRevision: map[string]int64{},
 	}
 	if r.current = h.named(fields.String(set.Object, "status", "currentRevision")); r.current == nil {
 		r.current = h.update
 	}
-	for _, p := range all {
-		switch i := ordinalOf(p.GetName()) - r.start; {
-		case i >= 0 && i < r.desired:
-			r.replicas[i] = p
-		case ordinalOf(p.GetName()) >= 0:
-			r.condemned = append(r.condemned, p)
-		}
+	r.setCounts = all.setCounts
+	for revision, of := range all.revisions {
+		r.inRevision[revision] = int64(len(of))
 	}
-	slices.SortFunc(r.condemned, func(a, b pods.Pod) int {
-		return cmp.Compare(ordinalOf(b.GetName()), ordinalOf(a.GetName()))
-	})
+	r.plan = r.newPlan(all.unique(start, r.end))
 	return r
 }
 
@@ -113,65 +121,45 @@ func (r *statefulRun) act() error {
 	if stop, err := r.processReplicas(); stop {
 		return err
 	}
-	fixClaims := func(i int) (wait bool, err error) {
-		_, err = r.updateClaims(r.condemned[i])
+	fixClaims := func(m *member) (wait bool, err error) {
+		_, err = r.updateClaims(m)
 		return false, err
 	}
-	if stop, err := r.forAll(len(r.condemned), fixClaims); stop {
+	if stop, err := r.forAll(r.condemned, fixClaims); stop {
 		return err
 	}
-	first := r.firstUnavailable()
-	condemn := func(i int) (wait bool, err error) { return r.processCondemned(r.condemned[i], first) }
-	if stop, err := r.forAll(len(r.condemned), condemn); stop {
+	if stop, err := r.forAll(r.surplus, r.processCondemned); stop {
 		return err
 	}
-	if r.onDelete {
+	if r.onDelete || r.outdated == nil {
 		return nil
 	}
-	return r.rollingUpdate()
+	r.deleted++
+	return r.deletePod(r.outdated.Unstructured)
 }
 
 // processReplicas corrects the existing Pods and creates missing ones. An ordered set waits for the
 // first missing Pod; another set creates as many Pods as it has room for.
 func (r *statefulRun) processReplicas() (stop bool, err error) {
-	room := 1
-	if !r.ordered {
-		room = control.Room(int64(len(r.all)), lists.Count(r.all, pods.Pod.IsWaiting))
-	}
-	places := r.places(room)
-	stop, err = r.forAll(len(places), func(i int) (wait bool, err error) { return r.processReplica(places[i]) })
-	if stop || r.ordered || int64(len(places)) == r.desired {
+	stop, err = r.forAll(r.places, r.processReplica)
+	if stop || r.ordered || int64(len(r.places)) == r.end-r.start {
 		return stop, err
 	}
 	return true, r.NoRoom(r.set)
 }
 
-// places returns the ordinals, without start, of the Pods that exist and of the first n that are
-// missing, in ascending order. Its length does not depend on spec.replicas.
-func (r *statefulRun) places(n int) []int64 {
-	places := slices.Collect(maps.Keys(r.replicas))
-	for i := int64(0); i < r.desired && n > 0; i++ {
-		if _, exists := r.replicas[i]; !exists {
-			places = append(places, i)
-			n--
-		}
-	}
-	slices.Sort(places)
-	return places
-}
-
-// forAll calls a function for 0 to n-1. In an ordered set it calls it one after another, until the
-// set has to wait for a Pod. Otherwise it calls it in batches, until one returns an error.
-func (r *statefulRun) forAll(n int, do func(i int) (wait bool, err error)) (stop bool, err error) {
+// forAll calls a function for Pods. In an ordered set it calls it one after another, until the set
+// has to wait for a Pod. Otherwise it calls it in batches, until one returns an error.
+func (r *statefulRun) forAll(all members, do func(*member) (wait bool, err error)) (stop bool, err error) {
 	if !r.ordered {
-		err = r.SlowStart(n, func(i int) error {
-			_, err := do(i)
+		err = r.SlowStart(len(all), func(i int) error {
+			_, err := do(all[i])
 			return err
 		})
 		return err != nil, err
 	}
-	for i := range n {
-		if wait, err := do(i); err != nil || wait {
+	for _, m := range all {
+		if wait, err := do(m); err != nil || wait {
 			return true, err
 		}
 	}
@@ -179,93 +167,49 @@ func (r *statefulRun) forAll(n int, do func(i int) (wait bool, err error)) (stop
 }
 
 // processReplica brings one Pod in line. It reports whether an ordered set has to wait for it.
-func (r *statefulRun) processReplica(i int64) (wait bool, err error) {
-	p := r.replicas[i]
+func (r *statefulRun) processReplica(m *member) (wait bool, err error) {
 	switch {
-	case p.Unstructured == nil && r.hasStaleClaim(r.start+i):
+	case m.isMissing() && r.hasStaleClaim(m.ordinal):
 		return true, nil
-	case p.Unstructured == nil:
-		return true, r.createPod(i)
-	case p.IsTerminal() && p.IsTerminating():
+	case m.isMissing():
+		return true, r.createPod(m.ordinal)
+	case m.IsTerminal() && m.IsTerminating():
 		return true, nil
-	case p.IsTerminal():
-		return true, r.deletePod(p.Unstructured)
-	case p.Phase() == "Pending" && !p.IsTerminating():
-		if err := r.ensureClaims(r.start + i); err != nil {
+	case m.IsTerminal():
+		return true, r.deletePod(m.Unstructured)
+	case m.Phase() == "Pending" && !m.IsTerminating():
+		if err := r.ensureClaims(m.ordinal); err != nil {
 			return true, err
 		}
-		if _, err := r.updateClaims(p); err != nil {
+		if _, err := r.updateClaims(m); err != nil {
 			return true, err
 		}
 	}
-	if wait = r.isUnavailable(p); wait && r.ordered {
+	if wait = m.isUnavailable(); wait && r.ordered {
 		return true, nil
 	}
-	changed, err := r.updateClaims(p)
+	changed, err := r.updateClaims(m)
 	if changed || err != nil {
-		r.recordPod("Update", p.GetName(), err)
+		r.recordPod("Update", m.GetName(), err)
 	}
 	return wait, err
 }
 
-func (r *statefulRun) isUnavailable(p pods.Pod) bool {
-	if p.Unstructured == nil || p.IsTerminating() {
-		return true
-	}
-	is, _ := p.Available(r.minReadySeconds, r.Now)
-	return !is
-}
-
-// firstUnavailable returns the Pod with the lowest ordinal that is not available: others wait for
-// it.
-func (r *statefulRun) firstUnavailable() pods.Pod {
-	for i := range r.desired {
-		if p := r.replicas[i]; r.isUnavailable(p) {
-			return p // the zero Pod if it is missing
-		}
-	}
-	for _, p := range slices.Backward(r.condemned) {
-		if r.isUnavailable(p) {
-			return p
-		}
-	}
-	return pods.Pod{}
-}
-
 // processCondemned deletes a surplus Pod. It reports whether an ordered set has to wait.
-func (r *statefulRun) processCondemned(p, first pods.Pod) (wait bool, err error) {
+func (r *statefulRun) processCondemned(m *member) (wait bool, err error) {
 	switch {
-	case p.IsTerminating():
+	case m.IsTerminating():
 		return true, nil
-	case r.ordered && r.isUnavailable(p) && p != first:
+	case r.ordered && m.isUnavailable() && m != r.first:
 		return true, nil
 	}
-	return true, r.deletePod(p.Unstructured)
-}
-
-// rollingUpdate deletes the Pod with the highest ordinal that has another revision, once the Pods
-// above it are available.
-func (r *statefulRun) rollingUpdate() error {
-	for i := r.desired - 1; i >= r.partition; i-- {
-		p := r.replicas[i]
-		if p.Unstructured == nil {
-			return nil
-		}
-		if fields.Label(p.Unstructured, revisionLabel) != r.history.update.GetName() && !p.IsTerminating() {
-			r.deleted++
-			return r.deletePod(p.Unstructured)
-		}
-		if r.isUnavailable(p) {
-			return nil
-		}
-	}
-	return nil
+	return true, r.deletePod(m.Unstructured)
 }
 
 // createPod creates a Pod and its claims. Below the partition it has the old revision.
-func (r *statefulRun) createPod(i int64) error {
-	ordinal, rev := r.start+i, r.history.update
-	if !r.onDelete && i < r.partition {
+func (r *statefulRun) createPod(ordinal int64) error {
+	rev := r.history.update
+	if !r.onDelete && ordinal < r.partition {
 		rev = r.current
 	}
 	name := r.podName(ordinal)
@@ -281,7 +225,7 @@ func (r *statefulRun) createPod(i int64) error {
 	if err != nil {
 		return err
 	}
-	if _, err = r.updateClaims(pods.Of(created)); err != nil {
+	if _, err = r.updateClaims(&member{Pod: pods.Of(created), ordinal: ordinal}); err != nil {
 		r.recordPod("Update", name, err)
 	}
 	return err
@@ -356,16 +300,5 @@ func (r *statefulRun) ensureClaims(ordinal int64) error {
 
 // inUse reports whether a Pod has a revision, or a rollout is replacing the revision.
 func (r *statefulRun) inUse(rev *unstructured.Unstructured) bool {
-	return rev == r.current || slices.ContainsFunc(r.all, func(p pods.Pod) bool {
-		return fields.Label(p.Unstructured, revisionLabel) == rev.GetName()
-	})
-}
-
-// ordinalOf returns the number at the end of a name, or -1.
-func ordinalOf(name string) int64 {
-	n, err := strconv.ParseInt(name[strings.LastIndexByte(name, '-')+1:], 10, 32)
-	if err != nil {
-		return -1
-	}
-	return n
+	return rev == r.current || r.labelled[rev.GetName()] > 0
 }

@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,11 +27,10 @@ func retentionOf(set *unstructured.Unstructured) retention {
 }
 
 // owner returns the object that owns the claims of a Pod, or nil.
-func (r *statefulRun) owner(p pods.Pod) *unstructured.Unstructured {
-	i := ordinalOf(p.GetName()) - r.start
-	switch scaledDown := i < 0 || i >= r.desired; {
+func (r *statefulRun) owner(m *member) *unstructured.Unstructured {
+	switch scaledDown := m.ordinal < r.start || m.ordinal >= r.end; {
 	case r.retention.whenScaled && scaledDown:
-		return p.Unstructured
+		return m.Unstructured
 	case r.retention.whenDeleted:
 		return r.set
 	}
@@ -39,29 +39,54 @@ func (r *statefulRun) owner(p pods.Pod) *unstructured.Unstructured {
 
 // updateClaims sets the owners of the claims of a Pod by the retention policy. It reports whether
 // it changed any claim.
-func (r *statefulRun) updateClaims(p pods.Pod) (changed bool, err error) {
-	for _, name := range r.claimNames(ordinalOf(p.GetName())) {
+func (r *statefulRun) updateClaims(m *member) (changed bool, err error) {
+	if m.settled {
+		return false, nil
+	}
+	settled := true
+	for _, name := range r.claimNames(m.ordinal) {
 		claim := r.Cache.Get(kinds.PersistentVolumeClaim, name)
 		if claim == nil {
 			continue
 		}
-		foreign := r.hasForeignController(claim, p)
-		if foreign {
+		owner := r.owner(m)
+		if r.hasForeignController(claim, m.Pod) {
 			r.Record(r.set, "Warning", "ConflictingController", fmt.Sprintf("PersistentVolumeClaim %s has a conflicting OwnerReference that acts as a manging controller, the retention policy is ignored for this claim", name.Name))
+			owner, settled = nil, false // each look records it
 		}
-		owner := r.owner(p)
-		if foreign {
-			owner = nil
-		}
-		if r.isOwnedBy(claim, owner, p) {
+		if r.isOwnedBy(claim, owner, m.Pod) {
 			continue
 		}
-		if err := r.setOwner(claim, owner, p); err != nil {
+		if err := r.setOwner(claim, owner, m.Pod); err != nil {
 			return changed, fmt.Errorf("could not update claim %s for delete policy ownerRefs: %w", name.Name, err)
 		}
 		changed = true
 	}
+	r.pods.settle(m, settled && !changed)
 	return changed, nil
+}
+
+// unsettle makes StatefulSets look at the owners of a claim again when they next look at its Pod. The
+// change alone does not make them look.
+func unsettle(c *reconcile.Cache, ch reconcile.Change, t tracker[*setPods]) {
+	claim := cmp.Or(ch.New, ch.Old)
+	_, pod, found := strings.Cut(claim.GetName(), "-")
+	for ; found; _, pod, found = strings.Cut(pod, "-") { // the name of the template can have hyphens
+		at := strings.LastIndexByte(pod, '-')
+		if at < 0 {
+			return
+		}
+		set := c.Get(kinds.StatefulSet, types.NamespacedName{Namespace: claim.GetNamespace(), Name: pod[:at]})
+		if set == nil {
+			continue
+		}
+		if known, ok := t.of(set.GetUID()); ok && known.claims {
+			ordinal := ordinalOf(pod)
+			for _, m := range slices.Clone(known.from(ordinal).to(ordinal + 1)) {
+				known.settle(m, false)
+			}
+		}
+	}
 }
 
 func (r *statefulRun) claimNames(ordinal int64) (names []types.NamespacedName) {

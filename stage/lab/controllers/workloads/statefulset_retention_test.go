@@ -122,3 +122,21 @@ func TestClaimsOfAnotherControllerAreLeftAlone(t *testing.T) {
 	require.Equal(t, map[string]string{"data-db-0": "StatefulSet db", "data-db-1": "Service other", "data-db-2": "StatefulSet db"}, owners(c))
 	require.Empty(t, c.Errors)
 }
+
+// TestAClaimWhoseOwnerWasRemovedIsOwnedAgain: the set looks at the claim when any of its Pods changes, as
+// in kube-controller-manager, though it does not look at the other Pods.
+func TestAClaimWhoseOwnerWasRemovedIsOwnedAgain(t *testing.T) {
+	c := clustertest.New(t, clustertest.Options{Nodes: 2})
+	c.Load(clustertest.Manifest("storageclass") + "---" + strings.ReplaceAll(statefulSetWithClaims, "name: data", "name: my-data"))
+	c.Patch("StatefulSet", "db", claimed("Delete", "Retain"))
+	c.Settle()
+	want := map[string]string{"my-data-db-0": "StatefulSet db", "my-data-db-1": "StatefulSet db", "my-data-db-2": "StatefulSet db"}
+	require.Equal(t, want, owners(c))
+	c.Patch("PersistentVolumeClaim", "my-data-db-1", `{metadata: {ownerReferences: null}}`)
+	c.Settle()
+	require.Empty(t, owners(c)["my-data-db-1"])
+	c.Patch("Pod", "db-2", `{metadata: {labels: {look: again}}}`)
+	c.Settle()
+	require.Equal(t, want, owners(c))
+	require.Empty(t, c.Errors)
+}
