@@ -48,7 +48,7 @@ type Options struct {
 	// in the twin. Default: Pods, claims and Jobs.
 	Precious []schema.GroupVersionKind
 	// Ignore are names of fields, at any depth, that are not compared between a run and its twin, in
-	// addition to those of Masked.
+	// addition to what a [State] leaves out.
 	Ignore []string
 	// Known are findings that are not reported, by check and kind as they are printed, such as "the
 	// same end (Deployment)": of a bug that is not mended yet.

@@ -35,6 +35,8 @@ type Outcome struct {
 	reads     informers
 	clocked   bool           // a process asked for the time
 	elected   []string       // processes of which one leads
+	steps     int            // of the users
+	applied   int            // objects that the users applied
 	uses      []features.Use // what the lab does not model
 	realClock string
 	idle      []string // controllers that reconciled nothing
@@ -340,6 +342,7 @@ func (r *Run) close(twin *Outcome) *Outcome {
 	out := r.outcome
 	out.uses, out.realClock = r.lab.NotModelled(), r.lab.RealClock()
 	out.idle, out.resting = r.idle()
+	out.steps, out.applied = len(r.steps), len(r.applied)
 	out.writes = r.writes
 	out.counts, out.effects = map[string]int{}, map[Site]int{}
 	for _, w := range r.writes {

@@ -21,6 +21,12 @@ type Report struct {
 	Phases []Phase
 	// Missed is how many faults struck nothing.
 	Missed int
+	// Sites is how many sites were reached, each counted up to its third time. Untouched are those at which
+	// no fault struck, in the order in which they were reached.
+	Sites     int
+	Untouched []Site
+	// Faults are all kinds of faults, also those that never struck.
+	Faults []Struck
 	// NotModelled is what objects of the run without faults ask for that the lab does not model.
 	NotModelled []features.Use
 	// RealClock says which status of the run without faults had a time of the real clock, see
@@ -59,7 +65,7 @@ type search struct {
 	base     *Outcome // the run without faults
 	mu       sync.Mutex
 	twins    map[string]*twin
-	seen     map[Site]bool // up to the third of each
+	tried    coverage
 	corpus   []*Outcome
 	report   Report
 	deadline time.Time
@@ -80,7 +86,7 @@ func newSearch(o Options, scenario func(*Run), seed uint64) (*search, error) {
 	if scenario == nil {
 		return nil, errors.New("hunt: no scenario")
 	}
-	h := &search{scene: scene{options: o.withDefaults(), scenario: scenario, given: &objectNames{}}, seed: seed, twins: map[string]*twin{}, seen: map[Site]bool{}}
+	h := &search{scene: scene{options: o.withDefaults(), scenario: scenario, given: &objectNames{}}, seed: seed, twins: map[string]*twin{}, tried: newCoverage()}
 	if len(o.Lab.Controllers) > 0 {
 		return nil, errors.New("hunt: Options.Lab.Controllers would be shared by all runs: use Options.Controllers")
 	}
@@ -131,7 +137,9 @@ func Search(o Options, scenario func(*Run)) (*Report, error) {
 		return nil, err
 	}
 	h.sees(h.base)
-	return h.run()
+	err = h.run()
+	h.report.Sites, h.report.Untouched, h.report.Faults = len(h.tried.reached), h.tried.untouched(), h.tried.kinds(h.base)
+	return &h.report, err
 }
 
 // checkRepeats refuses a scenario whose runs differ.
@@ -149,18 +157,18 @@ func (h *search) checkRepeats() error {
 }
 
 // run makes the phases, one after another.
-func (h *search) run() (*Report, error) {
+func (h *search) run() error {
 	for _, p := range systematic(h.base) {
 		for plans := range slices.Chunk(p.plans, round) {
 			if stop, err := h.round(p.name, plans); stop || err != nil {
-				return &h.report, err
+				return err
 			}
 		}
 	}
 	draws := newDraws(h.options, h.base)
 	for {
 		if stop, err := h.round("random", draws.plans(h.corpus, round)); stop || err != nil {
-			return &h.report, err
+			return err
 		}
 	}
 }
@@ -206,13 +214,7 @@ func (h *search) phase(name string) *Phase {
 // sees takes in the sites of a run. It reports whether one is new, and keeps such runs to be built
 // upon.
 func (h *search) sees(out *Outcome) (news bool) {
-	for _, s := range out.Sites {
-		s.Nth = min(s.Nth, 3)
-		if !h.seen[s] {
-			h.seen[s], news = true, true
-		}
-	}
-	if news {
+	if news = h.tried.sees(out); news {
 		h.corpus = append(h.corpus, out)
 	}
 	return news

@@ -26,14 +26,6 @@ var unstable = map[string]bool{
 	"nodePort": true, "deployment.kubernetes.io/revision": true, "deployment.kubernetes.io/revision-history": true, "collisionCount": true,
 }
 
-// Masked returns what is not compared between the end of a run and that of its twin: kinds, and
-// fields at any depth. Beside, conditions are in any order, times count as equal, an observedGeneration is current or not, uids
-// and generated names are compared by what they stand for, hashes of templates and revisions count as
-// equal, also within names, and ReplicaSets of Deployments without replicas are left out.
-func Masked() (kinds, fields []string) {
-	return slices.Sorted(maps.Keys(uncompared)), slices.Sorted(maps.Keys(unstable))
-}
-
 // A canon makes states comparable.
 type canon struct {
 	ignore map[string]bool
@@ -42,7 +34,12 @@ type canon struct {
 	hashes []string          // of templates and revisions, after a hyphen as in names
 }
 
-// A State is that of a cluster, comparable with those of other clusters, see [Masked].
+// A State is that of a cluster, comparable with those of other clusters. It has no Events, Leases, Nodes,
+// ControllerRevisions, Endpoints and EndpointSlices, and no fields that differ with the time or with the order of
+// writes, such as resourceVersion, managedFields, addresses and node ports. Conditions are in any order, times count
+// as equal, an observedGeneration is current or not, uids and generated names are compared by what they stand for,
+// hashes of templates and revisions count as equal, also within names, and ReplicaSets of Deployments without replicas
+// are left out.
 type State struct{ objects map[string]any }
 
 // StateOf returns the state of a cluster without fields of some names, at any depth.

@@ -67,6 +67,7 @@ func (r *Report) String() string {
 	for _, p := range r.Phases {
 		fmt.Fprintf(&b, "\n  %-20s %d runs, %d reached a site for the first time", p.Name, p.Done, p.News)
 	}
+	r.writeCoverage(&b)
 	for _, controller := range r.Idle {
 		fmt.Fprintf(&b, "\n  not tried, nothing to reconcile: %s", controller)
 	}
