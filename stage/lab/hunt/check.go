@@ -143,7 +143,6 @@ func (r *Run) count(w write) {
 	if !w.effective {
 		return
 	}
-	r.outcome.effects[w.like()]++
 	if w.orphan && w.Verb == "create" && len(r.plan.Faults) == 0 {
 		r.find(checkOrphan, w.Kind, "%s %s creates %s %s, whose owner is gone", w.Controller, w.Key, w.Kind, w.name)
 	}

@@ -31,6 +31,7 @@ type write struct {
 	orphan    bool                 // it made or deleted an object whose owner is gone, as the collector does
 	line      int                  // in the story
 	at        time.Time
+	stored    *unstructured.Unstructured // what an effective write left, or deleted; shared
 }
 
 // refusals are the answers of Refuse.
@@ -136,6 +137,12 @@ func (p *Process) carryOut(site Site, q request) (*unstructured.Unstructured, er
 	w := write{Site: site, subject: p.program.subject, name: q.name, effective: err == nil && changes(q, old, obj), line: len(r.outcome.Story), at: r.sim.Now()}
 	if obj != nil {
 		w.name = nameOf(obj)
+	}
+	if w.effective {
+		w.stored = old
+		if now, err := r.shared.Get(context.Background(), q.kind, w.name); err == nil {
+			w.stored = now
+		}
 	}
 	w.orphan = q.verb == "create" && err == nil && !p.hasOwner(obj) || q.verb == "delete" && old != nil && !p.hasOwner(old)
 	text := ""

@@ -21,6 +21,9 @@ type Outcome struct {
 	Findings []Finding
 	// Story is what happened, in order.
 	Story []Line
+	// Beside are lines of the twin's story, of a run with findings: from the first write on that the run has not,
+	// up to twenty. None if the run has all of them.
+	Beside []Line
 	// Sites are those that the run reached, in order.
 	Sites []Site
 	// Missed are the faults that struck nothing: their sites did not occur.
@@ -30,7 +33,6 @@ type Outcome struct {
 	replaced  []string       // objects of it that were touched before they were made again
 	left      []string       // what is there after all was deleted
 	counts    map[string]int // objects made and deleted by processes, of precious kinds
-	effects   map[Site]int   // effective writes, without their numbers
 	writes    []write
 	reads     informers
 	clocked   bool           // a process asked for the time
@@ -344,7 +346,7 @@ func (r *Run) close(twin *Outcome) *Outcome {
 	out.idle, out.resting = r.idle()
 	out.steps, out.applied = len(r.steps), len(r.applied)
 	out.writes = r.writes
-	out.counts, out.effects = map[string]int{}, map[Site]int{}
+	out.counts = map[string]int{}
 	for _, w := range r.writes {
 		r.count(w)
 	}
@@ -359,29 +361,11 @@ func (r *Run) close(twin *Outcome) *Outcome {
 	slices.SortFunc(out.Missed, func(a, b Fault) int {
 		return slices.Index(r.plan.Faults, a) - slices.Index(r.plan.Faults, b)
 	})
-	r.markExtra(twin)
+	if twin != nil {
+		if len(out.Findings) > 0 {
+			r.mark(twin)
+		}
+		out.writes = nil // what they wrote is needed of twins only
+	}
 	return out
-}
-
-// markExtra marks the first write that the twin does not have.
-func (r *Run) markExtra(twin *Outcome) {
-	if twin == nil {
-		return
-	}
-	left := maps.Clone(twin.effects)
-	for _, w := range r.writes {
-		if !w.effective {
-			continue
-		}
-		if left[w.like()]--; left[w.like()] < 0 {
-			r.outcome.Story[w.line].Text += "  <- the twin has one less of these"
-			return
-		}
-	}
-}
-
-// like is what writes have in common that do the same.
-func (w write) like() Site {
-	w.Nth, w.Process = 0, w.subject
-	return w.Site
 }

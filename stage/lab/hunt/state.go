@@ -247,13 +247,19 @@ const maxDifferences = 12
 
 // difference returns the kind of the first object that differs, and what differs.
 func difference(twin, here map[string]any) (kind string, lines []string) {
+	twin, here = withoutEqual(twin, here), withoutEqual(here, twin)
 	all := maps.Clone(twin)
 	maps.Copy(all, here)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		a, there := twin[name]
 		b, isHere := here[name]
+		alike, generated, _ := strings.Cut(name, "#")
 		var found []string
 		switch {
+		case !there && generated != "":
+			found = []string{alike + ": the twin has one less"}
+		case !isHere && generated != "":
+			found = []string{alike + ": the twin has one more"}
 		case !there:
 			found = []string{name + ": the twin has none"}
 		case !isHere:
@@ -270,6 +276,30 @@ func difference(twin, here map[string]any) (kind string, lines []string) {
 		lines = append(lines[:maxDifferences], fmt.Sprintf("and %d more", len(lines)-maxDifferences))
 	}
 	return kind, lines
+}
+
+// withoutEqual returns a state in which objects with generated names are left out for which the other state has
+// an equal one, whatever their ranks. The others are ranked again: they are paired by order.
+func withoutEqual(state, other map[string]any) map[string]any {
+	equal, ranks, rest := map[string]int{}, map[string]int{}, map[string]any{}
+	for name, o := range other {
+		if alike, rank, _ := strings.Cut(name, "#"); rank != "" {
+			equal[alike+string(must(object.AppendJSON(nil, o)))]++
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(state)) {
+		alike, rank, _ := strings.Cut(name, "#")
+		if rank == "" {
+			rest[name] = state[name]
+			continue
+		}
+		text := alike + string(must(object.AppendJSON(nil, state[name])))
+		if equal[text]--; equal[text] < 0 {
+			ranks[alike]++
+			rest[fmt.Sprintf("%s#%d", alike, ranks[alike])] = state[name]
+		}
+	}
+	return rest
 }
 
 // differ returns the paths at which two values differ.

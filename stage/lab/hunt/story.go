@@ -27,6 +27,12 @@ func (f Failure) String() string {
 	for _, line := range told(f.Outcome.Story) {
 		fmt.Fprintf(&b, "%s\n", line)
 	}
+	if f.Check == checkEnd && len(f.Outcome.Beside) > 0 {
+		fmt.Fprintf(&b, "-- the twin, from its first write that is missing above --\n")
+		for _, line := range told(f.Outcome.Beside) {
+			fmt.Fprintf(&b, "%s\n", line)
+		}
+	}
 	return b.String()
 }
 
