@@ -1,6 +1,7 @@
 package player_test
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"time"
@@ -64,9 +65,10 @@ func (h *history) arrivedAt(cluster string, v version) (at time.Time, had bool) 
 var awaitedClusters = regexp.MustCompile(`(?:is not delivered to|no status of the bound workload from) ([^(]+) \(`)
 
 // checkWaits is 2.1.1: a stage waits for clusters that it selects, and for no cluster that a placement only keeps.
+// Why a stage has failed, or another one was rolled back, is no wait.
 func (h *history) checkWaits(a *actor, s v1alpha1.Status, d design, message string) {
 	awaited, i := awaitedClusters.FindStringSubmatch(message), d.index(s.ActiveStage)
-	if awaited == nil || i < 0 || !h.kind.content() {
+	if awaited == nil || i < 0 || !h.kind.content() || !strings.HasPrefix(message, fmt.Sprintf("stage %q: ", s.ActiveStage)) {
 		return
 	}
 	for _, name := range strings.Split(awaited[1], ", ") {
