@@ -19,6 +19,9 @@ func (d *decider) align() {
 	}
 	lost := d.adopt()
 	d.readLedger()
+	if s.RestoredAt != d.meta.ResourceVersion {
+		s.RestoredAt = ""
+	}
 	if changed {
 		s.Epoch++
 	}
@@ -28,6 +31,8 @@ func (d *decider) align() {
 		d.recover()
 	case d.restored:
 		d.distrust()
+	case s.RestoredAt != "":
+		d.distrustMarks()
 	case changed && p.object.Spec.OnChange == v1alpha1.Restart:
 		d.event("Normal", "Restarted", "the spec has changed: beginning with stage %q again", p.stages[0].Name)
 		d.restart()

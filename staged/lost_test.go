@@ -151,3 +151,22 @@ func TestAPlacementWithoutARecordIsNoLoss(t *testing.T) {
 	s.roll(12)
 	s.check(map[string]string{"d": "2", "p": "2", "e": "2"})
 }
+
+// What is observed of clusters in the decision that finds a restored status rests on that status. Deciding again
+// before the new status is written changes nothing.
+func TestDecidingAgainAfterARestoreChangesNothing(t *testing.T) {
+	s := newStore(t, policyText(stageText("dev", "dev"), stageText("prod", "prod"))+stagedUpdates, "dev/d", "prod/p")
+	s.roll(8)
+	require.True(t, s.holds("Succeeded"), s.last.Message)
+	old := s.status
+	s.source = "2"
+	s.roll(8)
+	s.status = old
+	s.decide()
+	require.Contains(t, s.last.Message, "nothing is changed until it is known what d, p has")
+	s.decide()
+	require.NotContains(t, s.last.Message, "nothing is changed until")
+	s.roll(8)
+	require.True(t, s.holds("Succeeded"), s.last.Message)
+	s.check(map[string]string{"d": "2", "p": "2"})
+}

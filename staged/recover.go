@@ -128,11 +128,18 @@ func (d *decider) baseline() {
 	}
 }
 
-// distrust takes nothing for approved, witnessed, failed or applied that a restored status says.
-func (d *decider) distrust() {
-	if d.noteRecovery(); d.seen.Can.Content {
+// distrustMarks forgets what was observed of clusters: it rests on the marks of a restored status.
+func (d *decider) distrustMarks() {
+	if d.restored = true; d.seen.Can.Content {
 		d.change(sortedKeys(d.ledger), func(c *v1alpha1.ClusterRecord) { c.Applied, c.Mark = "", "" })
 	}
+}
+
+// distrust takes nothing for approved, witnessed, failed or applied that a restored status says.
+func (d *decider) distrust() {
+	d.noteRecovery()
+	d.distrustMarks()
+	d.Status.RestoredAt = d.meta.ResourceVersion
 	d.Status.Epoch = max(d.Status.Epoch+1, d.now.Unix())
 	for j := range d.Status.Stages {
 		rec := &d.Status.Stages[j]

@@ -46,6 +46,9 @@ type Status struct {
 	// Recovering is how long the rollout has waited to learn what clusters have, after its status was
 	// lost or restored. Absent: it does not wait for that.
 	Recovering *Clock `json:"recovering,omitempty"`
+	// RestoredAt is the resourceVersion of the StagedBindingPolicy whose status was found to be an old
+	// one. What is observed of clusters at that version rests on the old status, and does not count.
+	RestoredAt string `json:"restoredAt,omitempty"`
 	// Conditions are Ready, Progressing, Stalled, Paused, Succeeded and Verified.
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
