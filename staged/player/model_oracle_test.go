@@ -50,6 +50,7 @@ type oracle struct {
 	proven    map[string]map[string]bool       // the revisions with which it was part of a fulfilled stage
 	baseline  map[string]version               // what it had before the policy
 	baselines map[string]map[string]bool       // the revisions that it had when a status was lost
+	handed    map[string]bool                  // it has lost the workload over K0 to another placement, which no report shows and whose Binding stands for the delivery
 	released  map[string]bool                  // the engine may have taken the workload from it
 	movedAt   map[string]int                   // the step of its last other label
 	fulfilled map[string]map[string]bool       // stages and revisions, of the present rollout
@@ -74,7 +75,7 @@ type oracle struct {
 func newOracle() oracle {
 	return oracle{counts: map[string]int{}, deliveredAt: map[string]map[int]int{}, fit: map[string]map[int]int{}, sick: map[string]map[int]bool{}, ordered: map[string]int{}, reportedAt: map[string]time.Time{}, uncounted: map[string]map[int]bool{}, previous: map[string]map[version]version{}, from: map[string]map[string]string{}, reads: map[*unstructured.Unstructured]*statusRead{}, combined: map[*unstructured.Unstructured][]string{},
 		arrived: map[string]map[version]time.Time{}, good: map[string]map[version]bool{}, proven: map[string]map[string]bool{},
-		baseline: map[string]version{}, baselines: map[string]map[string]bool{}, released: map[string]bool{}, movedAt: map[string]int{}, fulfilled: map[string]map[string]bool{}, ever: map[string]map[string]bool{},
+		baseline: map[string]version{}, baselines: map[string]map[string]bool{}, handed: map[string]bool{}, released: map[string]bool{}, movedAt: map[string]int{}, fulfilled: map[string]map[string]bool{}, ever: map[string]map[string]bool{},
 		entered: map[string]time.Time{}, unmet: map[string]map[string]time.Time{}, failedAt: map[string]int{}, retriedAt: map[string]int{}, askedOf: map[string]int{}, tickets: map[string]bool{}}
 }
 
@@ -103,7 +104,12 @@ func set[K, L comparable, V any](in map[K]map[L]V, key K, of L, value V) {
 func (h *history) received(m *member, before version) {
 	v := m.has()
 	h.note("cluster %s has %s (before %s)", m.name, v, before)
-	set(h.arrived, m.name, v, h.now)
+	at, had := h.now, h.arrived[m.name][v]
+	if h.handed[m.name] && !had.IsZero() {
+		at = had
+	}
+	h.handed[m.name] = false
+	set(h.arrived, m.name, v, at)
 	set(h.good, m.name, v, false)
 	stays := func(p *unstructured.Unstructured) bool {
 		return p.GetDeletionTimestamp() == nil && selectsMember(p, m.labels)
@@ -132,6 +138,7 @@ func (h *history) looked(m *member) {
 // lost is S3 where it happens: a cluster has nothing any more.
 func (h *history) lost(m *member) {
 	h.note("cluster %s loses the workload", m.name)
+	h.handed[m.name] = h.kind == overHub && h.members[m.name] != nil && len(h.holds(m.name, "")) > 0
 	if h.members[m.name] != nil && !h.released[m.name] && !h.others && !h.trust {
 		h.broken("S3: cluster %s loses the workload", m.name)
 	}
