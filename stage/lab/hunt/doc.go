@@ -53,8 +53,9 @@
 // and its twin does not have it; what the run without faults has is reported as such, first and at
 // once. Faults are taken out of the plan for as long as the same check fails about the same kind, so
 // that each fault that is left is needed. The story prints the writes of the controllers, those that repeat
-// an earlier one once, and marks the first one that the twin does not have. Where it ends differently,
-// the difference is printed. The plan is kept in testdata/hunt and the name of the test. To look into it:
+// an earlier one once, and marks the first one that is one too many: more were done of its kind, for its object, than
+// by the twin, and the twin has none left that wrote the same. Where it ends differently, the difference is printed,
+// and what the twin did from its first write on that is missing in the run. The plan is kept in testdata/hunt and the name of the test. To look into it:
 //
 //	go test -run TestSurvivesEverything -hunt.replay=testdata/hunt/TestSurvivesEverything/the-same-end-Deployment.hunt .
 //
@@ -70,7 +71,8 @@
 // anything in the run without faults. The report names single controllers for which that holds.
 //
 // Only faults were tried that are listed at [Fault], only at sites that a run reached, and only so
-// many at once as Runs allowed: [Report] has the numbers, and what objects asked for that the lab does
+// many at once as Runs allowed: [Report] has the numbers, the sites at which no fault struck, the faults that never
+// struck, each with the reason, and what objects asked for that the lab does
 // not model. A reconciler that reads the real clock sees no time pass: give it Process.Now. The
 // [Report] says so once. The API
 // server is that of a lab: it fills in the defaults of built-in and custom kinds and refuses invalid

@@ -19,6 +19,7 @@ func (r *Run) mark(twin *Outcome) {
 	if extra, ok := firstSurplus(here, there); ok {
 		r.outcome.Story[extra.line].Text += "  <- the twin has one less of these"
 	}
+	here, there = effectsOf(r.writes[:r.outcome.ended]), effectsOf(twin.writes[:twin.ended]) // a restart makes up for it
 	if missing, ok := firstSurplus(there, here); ok {
 		r.outcome.Beside = slices.Clone(twin.Story[missing.line:min(len(twin.Story), missing.line+maxBeside)])
 		r.outcome.Beside[0].Text += "  <- missing in the run"

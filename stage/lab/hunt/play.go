@@ -44,6 +44,7 @@ type Outcome struct {
 	idle      []string // controllers that reconciled nothing
 	resting   []string // processes of which no controller reconciled anything
 	judged    int      // sites before the end was judged
+	ended     int      // writes before it
 }
 
 // A Finding is what a check says of a run.
@@ -128,7 +129,7 @@ func (s *scene) carryOut(plan Plan, twinOf func([]Fault) (*Outcome, error)) (out
 		}
 	}
 	r.judged = true
-	r.outcome.judged = len(r.outcome.Sites)
+	r.outcome.judged, r.outcome.ended = len(r.outcome.Sites), len(r.writes)
 	r.judge(twin)
 	r.restart(twin)
 	r.deleteAll(twin)

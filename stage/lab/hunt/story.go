@@ -20,6 +20,9 @@ func (f Failure) String() string {
 	case f.Tries > 0:
 		fmt.Fprintf(&b, "# Found in run %d; shrunk from %d to %d faults in %d tries.\n", f.Run, f.Faults, len(f.Outcome.Plan.Faults), f.Tries)
 	}
+	if len(f.Outcome.Plan.Faults) > 0 {
+		fmt.Fprintf(&b, "# Its twin is the same run without the faults of processes: what users do is done there while all is at rest.\n")
+	}
 	for line := range strings.Lines(f.Text) {
 		fmt.Fprintf(&b, "#   %s\n", strings.TrimSpace(line))
 	}
