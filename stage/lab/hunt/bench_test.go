@@ -16,7 +16,7 @@ import (
 
 // BenchmarkRuns makes hunts of 100 runs with one worker: ns/op and allocs/op are those of 100 runs,
 // and of a few twins. A run has some twenty requests. In later runs, controllers may have hundreds: a
-// view that lags for a minute has them make again and again what is collected.
+// view that lags for a minute has them repeatedly make what is collected.
 func BenchmarkRuns(b *testing.B) {
 	for _, c := range benchmarks() {
 		b.Run(c.name, func(b *testing.B) {

@@ -43,7 +43,7 @@ func (r *Run) judge(twin *Outcome) {
 	}
 }
 
-// checkCease finds controllers that write again and again: one write may be a late retry.
+// checkCease finds controllers that do not stop writing: one write may be a late retry.
 func (r *Run) checkCease() {
 	late := 0
 	for _, w := range r.writes {
@@ -123,7 +123,7 @@ func (r *Run) checkDeleted(twin *Outcome) {
 	for _, obj := range r.applied {
 		if _, there := state[nameOfObject(obj)]; there {
 			r.find(checkGone, obj.GetKind(), "%s is still there %s after its deletion", nameOfObject(obj), r.options.Patience)
-			return // what it owns is there, too
+			return // what it owns is there also
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(state)) {

@@ -10,7 +10,7 @@ import (
 )
 
 // TestAReportSaysWhatWasNotTried: in one run one fault strikes at one site. In many, all
-// sites of the run without faults are tried, and all faults but those that the scenario has no place for.
+// sites of the run without faults are tried, and all faults except the ones that cannot strike in the scenario.
 func TestAReportSaysWhatWasNotTried(t *testing.T) {
 	search := func(runs int) *hunt.Report {
 		report, err := hunt.Search(mutantOptions(runs), staleDeletion(false))

@@ -6,12 +6,14 @@
 // # Terminology
 //
 // A run is one life of a cluster in memory: users apply objects, a [Process] with the controllers
-// under test reacts, faults strike, and at the end the run is judged. A [Plan] is a seed and a list
-// of faults. A [Site] is a place in a run at which a [Fault] strikes: the n-th write of one kind for
-// one key, or the n-th event of an object that a process sees. A plan names sites, not times, so it
-// survives that other faults are taken out of it. The twin of a run has the same seed, the same
-// users and the same deletions of others, each while nothing else happens, and no faults of
-// processes. A [Finding] is what a check says of a run.
+// under test reacts, and at the end the run is judged. A [Fault] is one thing that goes wrong in a run, or
+// that somebody does at a bad moment. It strikes, that is, it happens, at a [Site]: the n-th write of one kind
+// for one key, or the n-th event of an object that a process sees. A [Plan] is a seed and a list
+// of faults. It names sites, not times, so that it stays valid when other faults are taken out of it.
+// The twin of a run is the run that it is compared with. It has the same seed, the same users and the same
+// deletions, each while nothing else happens, and no faults of processes. The precious kinds
+// (Options.Precious) are compared also by number: one object more than in the twin, made or deleted, is a
+// finding. A [Finding] is what a check says of a run.
 //
 // # Usage
 //
@@ -30,7 +32,7 @@
 // The scenario is called for each run, and the function of a process again after each crash: what
 // the controllers remember must be made there. No check has to be written to begin. By default
 //
-//   - no reconcile panics, and no key is reconciled for ever while time stands still;
+//   - no reconcile panics, and no key is reconciled without end while time stands still;
 //   - the run ends in the state in which its twin ends;
 //   - writes and errors cease, and controllers that start again over the final state write nothing;
 //   - without faults nothing is made for an owner that is gone;
@@ -42,7 +44,7 @@
 // What the operator finds, such as a namespace with its configuration, belongs into
 // Options.Lab.Objects: the users neither delete nor change it, and it may stay at the end.
 //
-// [Run.Replicas] adds several processes of which one leads: leaders crash, pause and act after they
+// [Run.Replicas] adds several processes with leader election: leaders crash, pause and act after they
 // have lost the lease, or two lead for a while. The lease is not an object of the cluster, and a
 // replica that waits has no controllers. Whole managers are hunted by package stage/lab/apiserver/hunting.
 //
@@ -52,8 +54,8 @@
 // connection, a refusal an API server that is busy. A finding repeats byte for byte with its plan,
 // and its twin does not have it; what the run without faults has is reported as such, first and at
 // once. Faults are taken out of the plan for as long as the same check fails about the same kind, so
-// that each fault that is left is needed. The story prints the writes of the controllers, those that repeat
-// an earlier one once, and marks the first one that is one too many: more were done of its kind, for its object, than
+// that each fault that is left is needed. The story prints the writes of the controllers, repeated ones
+// once, and marks the first one that is one too many: more were done of its kind, for its object, than
 // by the twin, and the twin has none left that wrote the same. Where it ends differently, the difference is printed,
 // and what the twin did from its first write on that is missing in the run. The plan is kept in testdata/hunt and the name of the test. To look into it:
 //
@@ -62,7 +64,7 @@
 // plays it alone and prints every line of the story. Committed, it is played first by each go test.
 //
 // A difference need not be a bug: two ends may be as good as each other. Then say so in the
-// controller, or compare less (Options.Ignore). A bug that is not mended yet is left out by its check
+// controller, or compare less (Options.Ignore). A bug that is not fixed yet is left out by its check
 // and kind (Options.Known). README.md has real bugs of public operators, with their stories.
 //
 // # What a clean hunt does not mean
@@ -102,5 +104,5 @@
 //
 // # Concurrency
 //
-// The scenario is called by several goroutines at once, each with a Run of its own.
+// The scenario is called by several goroutines at once, each with its own Run.
 package hunt

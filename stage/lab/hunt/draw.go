@@ -66,7 +66,7 @@ func ofUsage(sites []Site) []Site {
 	return slices.DeleteFunc(slices.Clone(sites), func(s Site) bool { return s.Verb != usageVerb })
 }
 
-// ledOf returns the sites of processes of which one leads.
+// ledOf returns the sites of processes with leader election.
 func (o *Outcome) ledOf(sites []Site) (led []Site) {
 	for _, s := range sites {
 		if slices.Contains(o.elected, s.Process) {
@@ -137,7 +137,7 @@ func (d *draws) plans(corpus []*Outcome, n int) (plans []Plan) {
 	return plans
 }
 
-// fault draws a fault at a site of a run, often near one of those that are there.
+// fault draws a fault at a site of a run, often near one of its faults.
 func (d *draws) fault(parent *Outcome, others []Fault) Fault {
 	i := d.random.IntN(len(parent.Sites))
 	if len(others) > 0 && d.random.IntN(2) == 0 {

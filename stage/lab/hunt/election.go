@@ -9,7 +9,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// How a lease behaves: as those of client-go by default.
+// How a lease behaves: like one of client-go by default.
 const (
 	leaseDuration = 15 * time.Second // how long a lease outlives its last renewal
 	renewDeadline = 10 * time.Second // how long a leader goes on that cannot renew it
@@ -17,12 +17,12 @@ const (
 
 // An election is what the replicas of a program share. The lease is no object of the cluster.
 type election struct {
-	holder *program // who took the lease last; nil if nobody has
+	holder *program // who took the lease last; nil if the lease is free
 	until  time.Time
 }
 
-// Replicas adds several processes of one program, name-1, name-2 and so on, of which one leads: the
-// others wait without controllers, as those of a manager with leader election do. The function is
+// Replicas adds several processes of one program with leader election: name-1, name-2, up to the number. One leads; the
+// others wait without controllers, like the replicas of a manager with leader election. The function is
 // called when one begins to lead. When the leader dies, or pauses for long, another one leads after
 // 15s. It leads too early if the clock of its machine is ahead (see [Overlap]): for a while there are
 // two. A leader that learns that it has lost the lease exits, and waits again after 1s. Without a
@@ -94,7 +94,7 @@ func (r *Run) overlap(p *Process, f *planned) {
 		return q.election != nil && q.election == p.program.election && q.life == nil && !q.up.After(r.sim.Now())
 	})
 	if i < 0 || !p.program.leads() {
-		return // nobody is there to take the lease, or it is lost already
+		return // no replica is there to take the lease, or it is lost already
 	}
 	lasts := cmp.Or(f.For, renewDeadline)
 	r.strikes(f, lasts)

@@ -15,7 +15,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// elections are mutants of which two replicas run, or whose processes compare their clocks, and the
+// elections are mutants that run as two replicas, or whose processes compare their clocks, and the
 // fault that shows the bug.
 var elections = []struct {
 	mutant
@@ -58,7 +58,7 @@ func clean(t *testing.T, o hunt.Options, scenario func(*hunt.Run)) {
 	t.Logf("%s", report)
 }
 
-// replicas adds two replicas of a controller, made anew for each leader.
+// replicas adds two replicas of a controller, made again for each leader.
 func replicas(r *hunt.Run, start func(*hunt.Process) func(client, *object) error) {
 	r.Replicas("operator", 2, func(p *hunt.Process) []reconcile.Controller {
 		do := start(p)

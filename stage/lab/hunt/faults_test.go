@@ -16,7 +16,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// TestFaultsOfOthers: what fails or is deleted beside the processes is told, the twin has it, too,
+// TestFaultsOfOthers: what fails or is deleted by others is told, the twin has it also,
 // and a correct controller survives it.
 func TestFaultsOfOthers(t *testing.T) {
 	o := mutantOptions(1)

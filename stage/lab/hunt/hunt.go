@@ -32,7 +32,7 @@ type Options struct {
 	// modelled is in the Report. The default of
 	// GarbageCollection is a delay of 1s, and 50ms between two steps.
 	Lab labtest.Options
-	// Controllers returns controllers that run in each lab beside those of Lab, without faults. They
+	// Controllers returns controllers that run in each lab in addition to those of Lab, without faults. They
 	// may keep a state, so each lab has its own: Lab.Controllers are refused.
 	Controllers func() []reconcile.Controller
 	// OwnWrites promises the controllers that they see their own writes at once, unless they start
@@ -41,7 +41,7 @@ type Options struct {
 	// TimeTravel has the views of some processes begin at an earlier state after a crash, as those
 	// of API servers that are behind do.
 	TimeTravel bool
-	// Keeps are kinds whose objects may stay when the users have deleted what they applied, beside
+	// Keeps are kinds whose objects may stay when the users have deleted what they applied, in addition to
 	// claims and volumes.
 	Keeps []schema.GroupVersionKind
 	// Precious are kinds whose objects must not be made or deleted more often by the processes than
@@ -51,7 +51,7 @@ type Options struct {
 	// addition to what a [State] leaves out.
 	Ignore []string
 	// Known are findings that are not reported, by check and kind as they are printed, such as "the
-	// same end (Deployment)": of a bug that is not mended yet.
+	// same end (Deployment)": of a bug that is not fixed yet.
 	Known []string
 	// Corpus is the directory whose plans Test plays first, and into which it writes what it finds.
 	// Default testdata/hunt and the name of the test.

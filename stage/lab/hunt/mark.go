@@ -9,10 +9,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
-// maxBeside is how many lines of the twin are kept beside a run.
-const maxBeside = 20
+// maxTwinStory is how many lines of the twin are kept for a run.
+const maxTwinStory = 20
 
-// mark marks the write that is one too many beside the twin, and keeps what the twin did from the write on
+// mark marks the write that is one too many compared with the twin, and keeps what the twin did from the write on
 // that is missing here.
 func (r *Run) mark(twin *Outcome) {
 	here, there := effectsOf(r.writes), effectsOf(twin.writes)
@@ -21,8 +21,8 @@ func (r *Run) mark(twin *Outcome) {
 	}
 	here, there = effectsOf(r.writes[:r.outcome.ended]), effectsOf(twin.writes[:twin.ended]) // a restart makes up for it
 	if missing, ok := firstSurplus(there, here); ok {
-		r.outcome.Beside = slices.Clone(twin.Story[missing.line:min(len(twin.Story), missing.line+maxBeside)])
-		r.outcome.Beside[0].Text += "  <- missing in the run"
+		r.outcome.TwinStory = slices.Clone(twin.Story[missing.line:min(len(twin.Story), missing.line+maxTwinStory)])
+		r.outcome.TwinStory[0].Text += "  <- missing in the run"
 	}
 }
 
@@ -73,11 +73,11 @@ func (c canon) learnOwners(o *unstructured.Unstructured, lives map[string]int) {
 	}
 }
 
-// firstSurplus returns the first of the effects that is one too many: of its like there are more than beside,
-// and beside there is none left with its content.
-func firstSurplus(effects, beside []effect) (effect, bool) {
+// firstSurplus returns the first of the effects that is one too many: there are more like it than among the others,
+// which have no more with its content.
+func firstSurplus(effects, others []effect) (effect, bool) {
 	likes, contents := map[Site]int{}, map[effect]int{}
-	for _, e := range beside {
+	for _, e := range others {
 		likes[e.like]--
 		e.line = 0
 		contents[e]++

@@ -81,7 +81,7 @@ func TestWhatOnlyTheTwinDidIsToldBeside(t *testing.T) {
 	f := report.Failures[0]
 	require.Equal(t, "the same end", f.Check)
 	require.Contains(t, f.String(), "-- the twin, from its first write that is missing above --\n")
-	require.Contains(t, f.Outcome.Beside[0].Text, "create Task default/a  <- missing in the run")
+	require.Contains(t, f.Outcome.TwinStory[0].Text, "create Task default/a  <- missing in the run")
 	plan, err := hunt.ParsePlan("f", f.String())
 	require.NoError(t, err)
 	require.Equal(t, f.Outcome.Plan, plan)

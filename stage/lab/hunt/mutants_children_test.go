@@ -49,7 +49,7 @@ func statusAsMemory(bug bool) func(*hunt.Run) {
 			if bug {
 				nameless(task)
 			} else if now, err := c.Live().Get(c.ctx, stores, nameOf(s)); err != nil || text(now, "status", "last") == text(s, "spec", "backup") {
-				return ignoreNotFound(err) // the own status may not have been seen yet, and others may delete a Task that was made
+				return ignoreNotFound(err) // the cache can be behind the own status, and others may delete a Task that was made
 			}
 			if err := c.ensure(task); err != nil {
 				return err
@@ -117,7 +117,7 @@ func firstOf(err error, do func() error) error {
 	return do()
 }
 
-// randomVictim: as many tasks as replicas. The bug removes any of those that are too many.
+// randomVictim: as many tasks as replicas. The bug removes any of the surplus ones.
 func randomVictim(bug bool) func(*hunt.Run) {
 	return func(r *hunt.Run) {
 		calls := 0
@@ -163,7 +163,7 @@ func provisions(c client, s *object, _ string) error {
 			return err
 		case have != nil && have.GetLabels()["uid"] == string(s.GetUID()):
 		case len(s.GetFinalizers()) == 0:
-			return addFinalizer(c, s) // nobody would remove the claim
+			return addFinalizer(c, s) // without it the claim would stay
 		case have != nil:
 			return firstOf(c.isCurrent(s), func() error { return c.remove(have) })
 		default:
@@ -275,7 +275,7 @@ func uidUnchecked(bug bool) func(*hunt.Run) {
 				if bug {
 					return c.ensure(task)
 				}
-				now, err := c.Live().Get(c.ctx, stores, nameOf(s)) // the own status may not have been seen yet
+				now, err := c.Live().Get(c.ctx, stores, nameOf(s)) // the cache can be behind the own status
 				if err != nil || now.GetResourceVersion() != s.GetResourceVersion() {
 					return firstOf(err, func() error { return fmt.Errorf("store %s has changed", s.GetName()) })
 				}
@@ -293,7 +293,7 @@ func uidUnchecked(bug bool) func(*hunt.Run) {
 	}
 }
 
-// deleteUnconditionally: one process removes the task of an old version, another makes it anew. The
+// deleteUnconditionally: one process removes the task of an old version, another makes it again. The
 // bug deletes by name.
 func deleteUnconditionally(bug bool) func(*hunt.Run) {
 	return func(r *hunt.Run) {

@@ -30,7 +30,7 @@ func liveReplicas(c client, name string) (int64, error) {
 	return number(s, "spec", "replicas"), nil
 }
 
-// isCurrent reports a Store that is not what it was when it was read: what nobody collects must not
+// isCurrent reports a Store that is not what it was when it was read: what is not collected must not
 // be made for it.
 func (c client) isCurrent(s *object) error {
 	now, err := c.Live().Get(c.ctx, stores, nameOf(s))
@@ -65,7 +65,7 @@ func slowTasks(r *hunt.Run) {
 	})
 }
 
-// missedState: a leader belongs to a worker and is made anew when that was replaced. The bug has to
+// missedState: a leader belongs to a worker and is made again when that was replaced. The bug has to
 // see that the worker is missing.
 func missedState(bug bool) func(*hunt.Run) {
 	return func(r *hunt.Run) {
@@ -134,7 +134,7 @@ func twoSteps(bug bool) func(*hunt.Run) {
 	}
 }
 
-// vault is an object in another namespace, which nobody owns.
+// vault is an object in another namespace, without an owner.
 func vault(s *object) *object {
 	obj := child(configMaps, s, s.GetName()+"-vault")
 	obj.SetOwnerReferences(nil)
@@ -234,7 +234,7 @@ func goesOnAfterFinalizer(bug bool) func(*hunt.Run) {
 	}
 }
 
-// ownerMissing: the bug makes a task that nobody owns.
+// ownerMissing: the bug makes a task without an owner.
 func ownerMissing(bug bool) func(*hunt.Run) {
 	return func(r *hunt.Run) {
 		forStore(r, "operator", owns(tasks), func(c client, s *object, _ string) error {

@@ -104,7 +104,7 @@ func (f Fault) ofProcess() bool {
 	return !slices.Contains([]string{Touch, Kill, Step, Recreate, Delete, StopNode, RemoveNode, FailPod}, f.Do)
 }
 
-// ofOthers reports whether the end without the fault is as good as that of the twin with it.
+// ofOthers reports whether the end without the fault is as good as the twin's end with it.
 func (f Fault) ofOthers() bool {
 	return slices.Contains([]string{Kill, StopNode, RemoveNode, FailPod}, f.Do)
 }
@@ -142,7 +142,7 @@ func ParsePlan(name, text string) (Plan, error) {
 	return plan, err
 }
 
-// parsePlan returns the lines of the faults, too.
+// parsePlan returns also the lines of the faults.
 func parsePlan(name, text string) (p Plan, lines []int, err error) {
 	seen, seeded := false, false
 	for i, line := range strings.Split(text, "\n") {
@@ -223,7 +223,7 @@ func parseFault(text string) (f Fault, field string, err error) {
 	return f, "", nil
 }
 
-// parameters are those that a fault may have.
+// parameters are the ones that a fault can have.
 var parameters = map[string][]string{
 	CrashBefore: {"for", "behind"}, CrashAfter: {"for", "behind"}, Lose: {"for"}, Refuse: {"code", "times"}, Touch: {},
 	Pause: {"for"}, Overlap: {"for"}, Skew: {"for", "by"},

@@ -21,10 +21,10 @@ type Outcome struct {
 	Findings []Finding
 	// Story is what happened, in order.
 	Story []Line
-	// Beside are lines of the twin's story, of a run with findings: from the first write on that the run has not,
-	// up to twenty. None if the run has all of them.
-	Beside []Line
-	// Sites are those that the run reached, in order.
+	// TwinStory is the part of the twin's story that begins with its first write that the run lacks, up to twenty lines;
+	// for runs with findings only. None if the run has all of them.
+	TwinStory []Line
+	// Sites are what the run reached, in order.
 	Sites []Site
 	// Missed are the faults that struck nothing: their sites did not occur.
 	Missed []Fault
@@ -36,13 +36,13 @@ type Outcome struct {
 	writes    []write
 	reads     informers
 	clocked   bool           // a process asked for the time
-	elected   []string       // processes of which one leads
+	elected   []string       // processes with leader election
 	steps     int            // of the users
 	applied   int            // objects that the users applied
 	uses      []features.Use // what the lab does not model
 	realClock string
 	idle      []string // controllers that reconciled nothing
-	resting   []string // processes of which no controller reconciled anything
+	resting   []string // processes whose controllers reconciled nothing
 	judged    int      // sites before the end was judged
 	ended     int      // writes before it
 }
@@ -143,7 +143,7 @@ func (p Plan) steps() bool {
 }
 
 // orphans reports whether users let objects stay that a controller has made: how many there were at
-// that moment decides how the run ends, and they may be in the way of those that come later.
+// that moment decides how the run ends, and they can be in the way of later ones.
 func (p Plan) orphans() bool {
 	return slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Policy == "orphan" })
 }

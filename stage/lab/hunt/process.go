@@ -15,7 +15,7 @@ import (
 )
 
 // A Process is one life of a program: from its start to its crash. It is the client that its
-// controllers use. Reads come from what the process has seen, as those of a manager's client do;
+// controllers use. Reads come from what the process has seen, like reads of a manager's client;
 // objects that they return are copies. Its methods are those of memory.Cluster. After a crash it
 // answers every request with an error, and nothing it asks for is done. It must not be used from
 // several goroutines at once.
@@ -125,7 +125,7 @@ func (r *Run) foundPanic(p *Process, cause any) {
 	r.find(checkPanic, p.controller, "%s %s: %v", p.controller, p.key, cause)
 }
 
-// panicked is an error that a binding makes of a panic, as that of controller-runtime does.
+// panicked is an error that a binding makes of a panic, like the one of controller-runtime.
 type panicked interface {
 	error
 	Panic() any

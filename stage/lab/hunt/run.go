@@ -248,7 +248,7 @@ func newRun(s *scene, plan Plan) *Run {
 	return r
 }
 
-// expect has a fault strike at its site, and at those that follow if it refuses several writes.
+// expect has a fault strike at its site, and at the next ones if it refuses several writes.
 func (r *Run) expect(f *planned) {
 	for i := range max(f.Times, 1) {
 		at := f.At

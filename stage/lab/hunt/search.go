@@ -15,17 +15,17 @@ import (
 type Report struct {
 	// Failures are what was found, one for each check and kind.
 	Failures []Failure
-	// Runs are those with faults; Twins those without faults of processes, beside.
+	// Runs are those with faults; Twins are the runs without faults of processes, with which they are compared.
 	Runs, Twins int
 	// Phases are what was tried, in order.
 	Phases []Phase
 	// Missed is how many faults struck nothing.
 	Missed int
-	// Sites is how many sites were reached, each counted up to its third time. Untouched are those at which
+	// Sites is how many sites were reached, each counted up to its third time. Untouched are the ones at which
 	// no fault struck, in the order in which they were reached.
 	Sites     int
 	Untouched []Site
-	// Faults are all kinds of faults, also those that never struck.
+	// Faults are all kinds of faults, also the ones that never struck.
 	Faults []Struck
 	// NotModelled is what objects of the run without faults ask for that the lab does not model.
 	NotModelled []features.Use
@@ -51,7 +51,7 @@ type Failure struct {
 	Finding
 	// Run is the number of the run that found it, from 1; 0 if the run without faults has it.
 	Run int
-	// Faults is how many faults its plan had; that of the Outcome has only those that are needed.
+	// Faults is how many faults its plan had; the plan of the Outcome has only the ones that are needed.
 	Faults int
 	// Tries is how many runs it took to take the others out.
 	Tries   int
@@ -114,8 +114,8 @@ func (h *search) prepare() error {
 
 // Search looks for plans that fail, and takes out of them what is not needed. It ends after the
 // round of runs that found something. The error is that of a scenario that cannot be set up, whose
-// runs differ without faults, or in which nothing is tried: without a process, or with one of which no
-// controller reconciles anything in the run without faults.
+// runs differ without faults, or in which nothing is tried: without a process, or with one whose controllers
+// reconcile nothing in the run without faults.
 func Search(o Options, scenario func(*Run)) (*Report, error) {
 	h, err := newSearch(o, scenario, o.Seed)
 	if err != nil {
@@ -211,8 +211,7 @@ func (h *search) phase(name string) *Phase {
 	return &h.report.Phases[len(h.report.Phases)-1]
 }
 
-// sees takes in the sites of a run. It reports whether one is new, and keeps such runs to be built
-// upon.
+// sees takes in the sites of a run. It reports whether one is new, and keeps such runs to be extended.
 func (h *search) sees(out *Outcome) (news bool) {
 	if news = h.tried.sees(out); news {
 		h.corpus = append(h.corpus, out)

@@ -109,8 +109,8 @@ func endMachine(c client, m *object, ids []string) error {
 	return ignoreNotFound(c.update(m))
 }
 
-// expectationStays: spec.replicas Tasks for each Fleet, and nothing is done before those that were made
-// are seen. The bug expects to see one, too, whose creation failed.
+// expectationStays: spec.replicas Tasks for each Fleet, and nothing is done before the ones that were made
+// are seen. The bug also expects to see one whose creation failed.
 func expectationStays(bug bool) func(*hunt.Run) {
 	return func(r *hunt.Run) {
 		r.Process("operator", func(p *hunt.Process) []reconcile.Controller {

@@ -172,7 +172,7 @@ func upgrade(c client, x *object, version string) (*object, error) {
 	return saved, nil
 }
 
-// failureCountedTwice: a Task may fail once; then it is made anew. The bug counts a failed Task each
+// failureCountedTwice: a Task may fail once; then it is made again. The bug counts a failed Task each
 // time that it sees it.
 func failureCountedTwice(bug bool) func(*hunt.Run) {
 	do := func(c client, a *object, name string) (time.Duration, error) {

@@ -21,9 +21,9 @@ import (
 // operator. They were written by somebody who had not read the search, and committed before it was
 // run on them; it is not tuned on them.
 type secondMutant struct {
-	name, seen string // seen: in the issues of which operator
+	name, seen string // seen: the operator whose issues have it
 	start      func(bug bool) func(*hunt.Run)
-	options    func(*hunt.Options) // beside those of secondOptions; may be nil
+	options    func(*hunt.Options) // in addition to those of secondOptions; can be nil
 }
 
 var secondMutants = []secondMutant{
@@ -169,7 +169,7 @@ func (c client) saveStatus(obj *object) (*object, error) {
 	return c.Update(c.ctx, obj, metav1.UpdateOptions{}, "status")
 }
 
-// live returns an object as it is, nil if there is none.
+// live returns an object as it is, nil if it does not exist.
 func (c client) live(kind schema.GroupVersionKind, name string) (*object, error) {
 	obj, err := c.Live().Get(c.ctx, kind, types.NamespacedName{Namespace: "default", Name: name})
 	return obj, ignoreNotFound(err)

@@ -29,7 +29,7 @@ func (h *search) shrink(f *Failure) {
 	}
 }
 
-// tryAll plays a smaller plan for each fault, and keeps those that still fail, until none is left.
+// tryAll plays a smaller plan for each fault, and keeps the ones that still fail, until each was tried.
 func (h *search) tryAll(f *Failure, smaller func(Plan, int) (Plan, bool)) {
 	for i := len(f.Outcome.Plan.Faults) - 1; i >= 0; i-- {
 		plan := f.Outcome.Plan

@@ -30,16 +30,16 @@ func (f Failure) String() string {
 	for _, line := range told(f.Outcome.Story) {
 		fmt.Fprintf(&b, "%s\n", line)
 	}
-	if f.Check == checkEnd && len(f.Outcome.Beside) > 0 {
+	if f.Check == checkEnd && len(f.Outcome.TwinStory) > 0 {
 		fmt.Fprintf(&b, "-- the twin, from its first write that is missing above --\n")
-		for _, line := range told(f.Outcome.Beside) {
+		for _, line := range told(f.Outcome.TwinStory) {
 			fmt.Fprintf(&b, "%s\n", line)
 		}
 	}
 	return b.String()
 }
 
-// told returns the lines to print: what is said again and again once, and not too much.
+// told returns the lines to print: what is said repeatedly once, and not too much.
 func told(story []Line) (lines []string) {
 	said, again := map[string]bool{}, 0
 	for _, l := range story {

@@ -130,7 +130,7 @@ func Replay(o Options, scenario func(*Run), name string) (*Outcome, error) {
 }
 
 // Fuzz makes the plan the input of a fuzz test: each four bytes are a fault at a site of the run
-// without faults. An input whose run fails a check fails the test with its story. The test fails, too, for
+// without faults. An input whose run fails a check fails the test with its story. The test also fails for
 // the reasons of an error of [Search].
 func Fuzz(f *testing.F, o Options, scenario func(*Run)) {
 	f.Helper()

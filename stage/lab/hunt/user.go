@@ -117,7 +117,7 @@ func (r *Run) isApplied(obj *unstructured.Unstructured) bool {
 type pendingAction struct {
 	at, end time.Time
 	name    string
-	creates string // the object that it creates again; nobody does if another user deletes that
+	creates string // the object that it creates again, unless another user deletes it
 	do      func(*User) error
 }
 
@@ -197,7 +197,7 @@ func (r *Run) act(f Fault) error {
 	return nil
 }
 
-// dropCreation has nobody create an object again.
+// dropCreation drops what would create an object again.
 func (r *Run) dropCreation(obj *unstructured.Unstructured) {
 	r.users = slices.DeleteFunc(r.users, func(a pendingAction) bool { return a.creates == nameOfObject(obj) })
 }
@@ -251,7 +251,7 @@ func (r *Run) deletePresent(policy metav1.DeletionPropagation, kind schema.Group
 	return (&User{r}).DeleteAs(policy, kind, name.String())
 }
 
-// touch annotates the object of the key that is reconciled: the twin has it, too.
+// touch annotates the object of the key that is reconciled: the twin has it also.
 func (r *Run) touch(at Site) error {
 	kind, ok := r.keys[r.subjectOf(at.Process)+"/"+at.Controller]
 	obj, err := r.shared.Get(context.Background(), kind, at.Key)
@@ -277,7 +277,7 @@ func (r *Run) replacedSince() (names []string) {
 	return names
 }
 
-// untouched is a state in which nobody has touched the objects of some names.
+// untouched is a state in which no user has touched the objects of some names.
 func untouched(state map[string]any, names []string) map[string]any {
 	for _, name := range names {
 		obj, _ := state[name].(map[string]any)

@@ -15,7 +15,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// An eventLog is all that has happened to the objects of a kind. Processes read it, each from its
+// An eventLog has every event of the objects of a kind. Processes read it, each from its
 // own position.
 type eventLog struct {
 	feed   *memory.Feed
@@ -112,7 +112,7 @@ func last(events []event) (kept []event) {
 }
 
 // known returns the object of an event after a pause. A list does not have what is gone: the one that
-// is taken for deleted is the one that was seen last. It is false if none was: then it was made and
+// is treated as deleted is the one that was seen last. It is false if no object was seen: then it was made and
 // is gone again, and is told as both, for no controller could know of it otherwise.
 func (l *eventLog) known(e event, seen int) (*unstructured.Unstructured, bool) {
 	if e.EventType != watch.Deleted {

@@ -79,7 +79,7 @@ func TestOurWorkloadControllers(t *testing.T) {
 
 // TestACollisionOfHashesIsNoFinding: a Deployment that is made again while the ReplicaSet of the one
 // before it goes counts a collision, and takes another hash for the same template. In the twin, the
-// users wait, and there is none.
+// users wait, and it does not come.
 func TestACollisionOfHashesIsNoFinding(t *testing.T) {
 	b := benchmarks()[1]
 	plan, err := hunt.ParsePlan("collision", `hunt v1

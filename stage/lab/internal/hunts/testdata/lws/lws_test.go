@@ -70,7 +70,7 @@ func scenario(pod string) func(*hunt.Run) {
 		})
 		r.Apply(set)
 		r.At(10*time.Minute, "delete "+pod, func(u *hunt.User) error { return u.Delete(pods, pod) })
-		r.Always("a group is made anew once for each deletion", oncePerDeletion())
+		r.Always("a group is made again once for each deletion", oncePerDeletion())
 		r.Eventually("a group starts together", startedTogether)
 	}
 }
@@ -101,7 +101,7 @@ func label(v *memory.Review) error {
 	return nil
 }
 
-// oncePerDeletion counts the leaders of the set that is there: the group is made anew once for each
+// oncePerDeletion counts the leaders of the set that is there: the group is made again once for each
 // deletion of a Pod or StatefulSet by users.
 func oncePerDeletion() func(*hunt.View) error {
 	var set types.UID
