@@ -34,12 +34,16 @@ Exit codes: 0 no plan fails any more, 1 a plan fails or is faulty, 2 no answer.`
 		Example: `  stagecraft hunt replay testdata/hunt/TestSurvivesEverything/eventually-ready.hunt`,
 		Args:    cobra.MinimumNArgs(1),
 	}
-	var test string
+	var test, page string
 	c.Flags().StringVar(&test, "test", "", "the `name` of the test (default: the folder of the plan)")
+	c.Flags().StringVar(&page, "page", "", "write what fails also as a page, an HTML `file`: the run with a lane for each process, and the run without faults; for one PLAN")
 	c.RunE = func(c *cobra.Command, args []string) error {
+		if page != "" && len(args) > 1 {
+			return usage("--page is for one plan, not for %d", len(args))
+		}
 		var errs []error
 		for _, plan := range args {
-			errs = append(errs, replay(c, plan, test))
+			errs = append(errs, replay(c, plan, test, page))
 		}
 		return errors.Join(errs...)
 	}
@@ -47,7 +51,7 @@ Exit codes: 0 no plan fails any more, 1 a plan fails or is faulty, 2 no answer.`
 }
 
 // replay plays one plan.
-func replay(c *cobra.Command, plan, test string) error {
+func replay(c *cobra.Command, plan, test, page string) error {
 	text, err := os.ReadFile(plan)
 	if err != nil {
 		return err
@@ -67,7 +71,14 @@ func replay(c *cobra.Command, plan, test string) error {
 	if test == "" {
 		test = of
 	}
-	cmd := exec.CommandContext(c.Context(), "go", "test", "-count=1", "-v", "-run", "^"+regexp.QuoteMeta(test)+"$", ".", "-hunt.replay="+file)
+	flags := []string{"test", "-count=1", "-v", "-run", "^" + regexp.QuoteMeta(test) + "$", ".", "-hunt.replay=" + file}
+	if page != "" {
+		if page, err = filepath.Abs(page); err != nil {
+			return err
+		}
+		flags = append(flags, "-hunt.page="+page)
+	}
+	cmd := exec.CommandContext(c.Context(), "go", flags...)
 	var printed strings.Builder
 	cmd.Dir, cmd.Stdout, cmd.Stderr = filepath.FromSlash(dir), io.MultiWriter(c.OutOrStdout(), &printed), c.ErrOrStderr()
 	err = cmd.Run()

@@ -108,9 +108,9 @@ func (r *Run) checkRestart(writes []write, twin *Outcome) {
 func (r *Run) struckSinceRestart() bool {
 	for _, l := range slices.Backward(r.outcome.Story) {
 		switch l.Who {
-		case "hunt":
+		case whoHunt:
 			return false
-		case "fault":
+		case whoFault:
 			return true
 		}
 	}

@@ -16,11 +16,13 @@ const maxTwinStory = 20
 // that is missing here.
 func (r *Run) mark(twin *Outcome) {
 	here, there := effectsOf(r.writes), effectsOf(twin.writes)
+	r.outcome.twin = twin
 	if extra, ok := firstSurplus(here, there); ok {
 		r.outcome.Story[extra.line].Text += "  <- the twin has one less of these"
 	}
 	here, there = effectsOf(r.writes[:r.outcome.ended]), effectsOf(twin.writes[:twin.ended]) // a restart makes up for it
 	if missing, ok := firstSurplus(there, here); ok {
+		r.outcome.missing = missing.line
 		r.outcome.TwinStory = slices.Clone(twin.Story[missing.line:min(len(twin.Story), missing.line+maxTwinStory)])
 		r.outcome.TwinStory[0].Text += "  <- missing in the run"
 	}

@@ -63,19 +63,20 @@ func TestTheMarkIsAtTheWriteThatIsTooMany(t *testing.T) {
 	t.Fatal("no finding", out.Findings)
 }
 
+// swallowsErrors makes a Task for a Store. The bug: an error is no reason to try again.
+func swallowsErrors(r *hunt.Run) {
+	forStore(r, "operator", nil, func(c client, s *object, _ string) error {
+		if !isDeleted(s) {
+			_ = c.create(child(tasks, s, "a"))
+		}
+		return nil
+	})
+	r.Apply(store("{}"))
+}
+
 // TestWhatOnlyTheTwinDidIsToldBeside: the run lacks a write of its twin.
 func TestWhatOnlyTheTwinDidIsToldBeside(t *testing.T) {
-	silent := func(r *hunt.Run) {
-		forStore(r, "operator", nil, func(c client, s *object, _ string) error {
-			if isDeleted(s) {
-				return nil
-			}
-			_ = c.create(child(tasks, s, "a")) // the bug: an error is swallowed
-			return nil
-		})
-		r.Apply(store("{}"))
-	}
-	report, err := hunt.Search(mutantOptions(50), silent)
+	report, err := hunt.Search(mutantOptions(50), swallowsErrors)
 	require.NoError(t, err)
 	require.NotEmpty(t, report.Failures)
 	f := report.Failures[0]

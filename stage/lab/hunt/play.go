@@ -45,6 +45,8 @@ type Outcome struct {
 	resting   []string // processes whose controllers reconciled nothing
 	judged    int      // sites before the end was judged
 	ended     int      // writes before it
+	twin      *Outcome // of a run with findings
+	missing   int      // the line of the twin with which TwinStory begins
 }
 
 // A Finding is what a check says of a run.
@@ -318,7 +320,7 @@ func (r *Run) restart(twin *Outcome) {
 		p.release()
 		p.up = r.sim.Now()
 	}
-	r.tell("hunt", "all processes start again")
+	r.tell(whoHunt, "all processes start again")
 	before := len(r.writes)
 	r.playUntil(r.sim.Now().Add(r.options.Patience))
 	r.checkRestart(r.writes[before:], twin)
@@ -327,7 +329,7 @@ func (r *Run) restart(twin *Outcome) {
 // deleteAll has the users delete what they applied, the last first.
 func (r *Run) deleteAll(twin *Outcome) {
 	r.deleting = true
-	r.tell("hunt", "the users delete what they applied")
+	r.tell(whoHunt, "the users delete what they applied")
 	for _, obj := range slices.Backward(r.applied) {
 		_ = r.deleteApplied(metav1.DeletePropagationBackground, obj) // it may be gone
 	}

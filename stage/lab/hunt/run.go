@@ -273,7 +273,7 @@ func (r *Run) tell(who, format string, args ...any) {
 // strikes tells a fault, which ends after a time.
 func (r *Run) strikes(f *planned, lasts time.Duration) {
 	f.struck = true
-	r.tell("fault", "%s", f.Fault)
+	r.tell(whoFault, "%s", f.Fault)
 	if end := r.sim.Now().Add(lasts); end.After(r.disturbed) {
 		r.disturbed = end
 	}

@@ -44,7 +44,7 @@ func told(story []Line) (lines []string) {
 	said, again := map[string]bool{}, 0
 	for _, l := range story {
 		key := l.Who + l.Text
-		if said[key] && !slices.Contains([]string{"user", "hunt", "fault"}, l.Who) {
+		if said[key] && !slices.Contains([]string{"user", whoHunt, whoFault}, l.Who) {
 			again++
 			continue
 		}

@@ -19,6 +19,7 @@ import (
 // The flags of a test with hunts.
 var (
 	replayFlag = flag.String("hunt.replay", "", "play the plan in a `file` and nothing else, and print the whole story")
+	pageFlag   = flag.String("hunt.page", "", "write the first failure also as a page, an HTML `file`")
 	runsFlag   = flag.Int("hunt.runs", 0, "how many runs a hunt makes at most")
 	timeFlag   = flag.Duration("hunt.time", 0, "how long a hunt searches; it then makes as many runs as there is time for")
 )
@@ -26,7 +27,7 @@ var (
 // Test plays the plans of the corpus, each as a subtest, and then searches for more. A failure is
 // printed with its story, written into the corpus, and fails the test. With -short a search makes
 // 100 runs; the flags -hunt.runs and -hunt.time have precedence over the options. With -hunt.replay
-// FILE only that plan is played. While it searches, Go collects garbage as with GOGC=400, unless that
+// FILE only that plan is played. With -hunt.page FILE the first failure is also written as a page. While it searches, Go collects garbage as with GOGC=400, unless that
 // variable is set: runs make much garbage and keep little, and so a third more of them fit in a second.
 func Test(t *testing.T, o Options, scenario func(*Run)) {
 	t.Helper()
@@ -34,6 +35,7 @@ func Test(t *testing.T, o Options, scenario func(*Run)) {
 	if *replayFlag != "" {
 		out := replay(t, o, scenario, *replayFlag)
 		t.Logf("the whole story\n%s", strings.Join(texts(out.Story), "\n"))
+		writePage(t, out.failures())
 		return
 	}
 	plans, _ := filepath.Glob(filepath.Join(o.Corpus, "*.hunt")) // the pattern is well formed
@@ -46,8 +48,33 @@ func Test(t *testing.T, o Options, scenario func(*Run)) {
 		t.Fatal(err)
 	}
 	t.Log(report)
+	writePage(t, report.Failures)
 	for _, f := range report.Failures {
 		t.Errorf("%s\n%s", f, o.keep(f))
+	}
+}
+
+// failures returns what the checks say of a run that was played alone.
+func (o *Outcome) failures() (all []Failure) {
+	for _, found := range o.Findings {
+		all = append(all, Failure{Finding: found, Outcome: o})
+	}
+	return all
+}
+
+// writePage writes the page of the first failure where -hunt.page says.
+func writePage(t *testing.T, failures []Failure) {
+	t.Helper()
+	if *pageFlag == "" || len(failures) == 0 {
+		return
+	}
+	var text bytes.Buffer
+	err := failures[0].WriteHTML(&text)
+	if err == nil {
+		err = files.WriteBytes(*pageFlag, text.Bytes())
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }
 
