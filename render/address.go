@@ -20,9 +20,12 @@ func nodeIPs(obj map[string]any) []string {
 		for _, e := range addresses {
 			entry, _ := object.ToMap(e)
 			kind, _ := object.String(entry, "type")
+			if kind != wanted {
+				continue // a host name is not worth the error of its parse
+			}
 			ip, _ := object.String(entry, "address")
 			addr, err := netip.ParseAddr(ip)
-			if kind == wanted && err == nil && addr.BitLen() != family && len(list) < 2 {
+			if err == nil && addr.BitLen() != family && len(list) < 2 {
 				list, family = append(list, ip), addr.BitLen()
 			}
 		}
@@ -33,7 +36,7 @@ func nodeIPs(obj map[string]any) []string {
 // podCIDRs returns spec.podCIDRs, or else spec.podCIDR, without invalid CIDRs.
 func podCIDRs(obj map[string]any) []netip.Prefix {
 	texts, _ := object.Strings(obj, "spec", "podCIDRs")
-	if one, _ := object.String(obj, "spec", "podCIDR"); len(texts) == 0 {
+	if one, _ := object.String(obj, "spec", "podCIDR"); len(texts) == 0 && one != "" {
 		texts = []string{one}
 	}
 	var list []netip.Prefix

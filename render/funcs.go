@@ -126,10 +126,18 @@ func condition(kind, status, reason, message string) map[string]any {
 	}
 }
 
-// nodeConditions returns a copy, which the template may change.
+// nodeConditions returns a copy if a function of the template might change it.
 func (s *state) nodeConditions() []any {
 	s.spend(float64(len(conditions)))
-	var list []any
+	if !s.template.mutates && len(s.options.Funcs) == 0 {
+		return sharedConditions
+	}
+	return copyOfConditions()
+}
+
+var sharedConditions = copyOfConditions()
+
+func copyOfConditions() (list []any) {
 	for _, c := range conditions {
 		list = append(list, maps.Clone(c))
 	}

@@ -149,8 +149,10 @@ func (n *Network) observeNode(obj map[string]any) {
 	name, _ := object.String(obj, "metadata", "name")
 	port, _ := object.Int64(obj, "status", "daemonEndpoints", "kubeletEndpoint", "Port")
 	node := knownNode{Node{Name: name, IPs: nodeIPs(obj), Port: int(port)}, podCIDRs(obj)}
-	n.hold(node.IPs)
-	n.release(n.nodes[name].IPs)
+	if known := n.nodes[name].IPs; !slices.Equal(node.IPs, known) {
+		n.hold(node.IPs)
+		n.release(known)
+	}
 	n.nodes[name] = node
 }
 

@@ -21,18 +21,24 @@ var (
 // The API server has no such limit.
 const mostElements = 10_000
 
-// list merges two lists: of maps by the key, of scalars as sets.
-func (s Schema) list(old, patch []any, key string) ([]any, error) {
+// list merges two lists: of maps by the key, of scalars as sets. It also reports whether the result is
+// another one than the old.
+func (s Schema) list(old, patch []any, key string) (merged []any, changed bool, err error) {
 	if len(old) == 0 && len(patch) == 0 {
-		return old, nil
+		return old, false, nil
 	}
 	if len(old)*len(patch) > mostElements*mostElements {
-		return nil, errMany
+		return nil, false, errMany
 	}
 	var few [8]int
 	if at, ok := places(few[:0], old, patch, key); ok {
 		return s.inPlace(old, patch, key, at)
 	}
+	merged, err = s.rearranged(old, patch, key)
+	return merged, !equalLists(old, merged), err
+}
+
+func (s Schema) rearranged(old, patch []any, key string) ([]any, error) {
 	if len(old)+len(patch) > mostElements {
 		return nil, errMany
 	}
@@ -117,24 +123,24 @@ func isNamed(v any, key, name string) bool {
 }
 
 // inPlace merges the elements of the patch into those at the places.
-func (s Schema) inPlace(old, patch []any, key string, at []int) ([]any, error) {
-	out := old
+func (s Schema) inPlace(old, patch []any, key string, at []int) (out []any, changed bool, err error) {
+	out = old
 	for i, place := range at {
 		before, _ := old[place].(map[string]any)
 		body, _ := patch[i].(map[string]any)
-		merged, changed, err := s.object(before, body)
+		merged, differs, err := s.object(before, body)
 		if err != nil {
-			return nil, within(fmt.Sprintf("[%s=%v]", key, body[key]), err)
+			return nil, false, within(fmt.Sprintf("[%s=%v]", key, body[key]), err)
 		}
-		if !changed {
+		if !differs {
 			continue
 		}
-		if &out[0] == &old[0] {
-			out = slices.Clone(old)
+		if !changed {
+			out, changed = slices.Clone(old), true
 		}
 		out[place] = merged
 	}
-	return out, nil
+	return out, changed, nil
 }
 
 // special applies the elements with $patch and returns the lists that remain to merge.

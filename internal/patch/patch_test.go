@@ -3,6 +3,7 @@ package patch_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"runtime"
 	"slices"
 	"testing"
@@ -258,5 +259,36 @@ func TestResultsShareNothingThatLaterOperationsChange(t *testing.T) {
 		require.JSONEq(t, c.want, text(got))
 		require.JSONEq(t, `{"a":{"l":[1,2]}}`, text(target))
 		require.JSONEq(t, c.ops, text(ops))
+	}
+}
+
+// TestAConditionThatIsRenewedIsNotCopied: a patch with all fields of an element is the element itself.
+func TestAConditionThatIsRenewedIsNotCopied(t *testing.T) {
+	schema, _ := patch.SchemaFor("", "v1", "Node")
+	const old = `{"type":"Ready","status":"True","lastHeartbeatTime":"1"}`
+	for name, c := range map[string]struct {
+		old, patch, want string
+		itself           bool
+	}{
+		"a new time":              {old, `{"type":"Ready","status":"True","lastHeartbeatTime":"2"}`, `{"lastHeartbeatTime":"2","status":"True","type":"Ready"}`, true},
+		"a new field":             {old, `{"type":"Ready","status":"True","lastHeartbeatTime":"1","reason":"a"}`, `{"lastHeartbeatTime":"1","reason":"a","status":"True","type":"Ready"}`, true},
+		"a missing field":         {old, `{"type":"Ready","lastHeartbeatTime":"2"}`, `{"lastHeartbeatTime":"2","status":"True","type":"Ready"}`, false},
+		"one missing and one new": {old, `{"type":"Ready","lastHeartbeatTime":"2","reason":"a"}`, `{"lastHeartbeatTime":"2","reason":"a","status":"True","type":"Ready"}`, false},
+		"a null":                  {old, `{"type":"Ready","status":null,"lastHeartbeatTime":"2"}`, `{"lastHeartbeatTime":"2","type":"Ready"}`, false},
+		"a directive":             {old, `{"type":"Ready","status":"True","lastHeartbeatTime":"2","$retainKeys":["type","status","lastHeartbeatTime"]}`, `{"lastHeartbeatTime":"2","status":"True","type":"Ready"}`, false},
+		"a number in its form":    {`{"type":"Ready","n":1,"s":"a"}`, `{"type":"Ready","n":1.0,"s":"b"}`, `{"n":1,"s":"b","type":"Ready"}`, false},
+		"a nested object":         {`{"type":"Ready","o":{"a":1}}`, `{"type":"Ready","o":{"b":2}}`, `{"o":{"a":1,"b":2},"type":"Ready"}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			target, body := object(`{"status":{"conditions":[`+c.old+`]}}`), object(`{"status":{"conditions":[`+c.patch+`]}}`)
+			got, err := patch.Strategic(schema, target, body)
+			require.NoError(t, err)
+			require.JSONEq(t, `{"status":{"conditions":[`+c.want+`]}}`, text(got))
+			require.Equal(t, `{"status":{"conditions":[`+text(object(c.old))+`]}}`, text(target), "the old object stays")
+			condition := func(obj map[string]any) uintptr {
+				return reflect.ValueOf(obj["status"].(map[string]any)["conditions"].([]any)[0]).Pointer()
+			}
+			require.Equal(t, c.itself, condition(got) == condition(body))
+		})
 	}
 }

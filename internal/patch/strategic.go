@@ -27,6 +27,11 @@ func Strategic(s Schema, target, patch map[string]any) (map[string]any, error) {
 func (s Schema) object(target, patch map[string]any) (_ map[string]any, changed bool, _ error) {
 	d := directivesOf(patch)
 	if !d.any {
+		if covers, changed := coversWhole(target, patch); covers && changed {
+			return patch, true, nil
+		} else if covers {
+			return target, false, nil
+		}
 		out := draft{m: target}
 		err := s.fields(&out, patch, d)
 		return out.m, out.owned, err
@@ -36,6 +41,34 @@ func (s Schema) object(target, patch map[string]any) (_ map[string]any, changed 
 		return target, false, nil
 	}
 	return merged, true, err
+}
+
+// coversWhole reports whether a patch without directives has all fields of a target, and only scalars: then
+// it is the result itself, without a copy. Conditions that are renewed are like that. It also reports
+// whether the result differs from the target.
+func coversWhole(target, patch map[string]any) (covers, changed bool) {
+	if len(target) == 0 || len(patch) < len(target) {
+		return false, false
+	}
+	known := 0
+	for name, v := range patch {
+		old, has := target[name]
+		if has {
+			known++
+		}
+		switch v.(type) {
+		case string, bool, int64, float64:
+		default:
+			return false, false
+		}
+		switch equal := has && equalScalars(old, v); {
+		case !equal:
+			changed = true
+		case old != v:
+			return false, false // the target keeps its form of a number
+		}
+	}
+	return known == len(target), changed
 }
 
 func (s Schema) byDirectives(target, patch map[string]any, d directives) (map[string]any, error) {
@@ -204,8 +237,7 @@ func (r rule) value(old, v any) (merged any, changed bool, err error) {
 		}
 	case []any:
 		if old, ok := old.([]any); ok && r.strategy == merging {
-			merged, err := Schema{r.typ}.list(old, v, r.key)
-			return merged, !equalLists(old, merged), err
+			return Schema{r.typ}.list(old, v, r.key)
 		}
 	}
 	if marked(v) {

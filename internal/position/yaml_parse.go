@@ -109,8 +109,9 @@ func isBlank(text string) bool {
 }
 
 // stringTable shares strings, because texts of one kind have mostly the same keys and values. It
-// has a fixed number of places; a new string replaces the string at its place.
-type stringTable [256]any
+// has a fixed number of places, each for two strings; a new string replaces the older of them. With one
+// string in a place, two strings of one text that meet there would replace each other in each text.
+type stringTable [128][2]any
 
 const longestKept = 64
 
@@ -121,9 +122,24 @@ func (t *stringTable) get(s string) any {
 	if n == 0 || n > longestKept {
 		return strings.Clone(s)
 	}
-	known := &t[(7*uint(n)+31*uint(s[0])+11*uint(s[n/2])+uint(s[n-1]))%uint(len(t))]
-	if *known != any(s) {
-		*known = strings.Clone(s)
+	place := &t[placeOf(s)%uint32(len(t))]
+	switch {
+	case place[0] == any(s):
+		return place[0]
+	case place[1] == any(s):
+		return place[1]
 	}
-	return *known
+	place[1] = place[0]
+	place[0] = strings.Clone(s)
+	return place[0]
+}
+
+// placeOf is a hash of the length and of five bytes of a string.
+func placeOf(s string) uint32 {
+	n := len(s)
+	h := uint32(n)
+	for _, at := range [...]int{0, n / 4, n / 2, n - 1 - n/4, n - 1} {
+		h = h*31 + uint32(s[at])
+	}
+	return h * 2654435761 >> 16
 }

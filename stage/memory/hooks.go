@@ -305,18 +305,18 @@ func (r *request) calls(v *Review, hook func(Hooks) func(*Review) func() error) 
 	if r.special {
 		return nil
 	}
-	call := &remoteCall{seen: r.seen}
+	var call *remoteCall
 	for _, h := range r.hooks {
 		ask := hook(h)
 		if ask == nil {
 			continue
 		}
-		if call.review == nil {
-			call.review = v.kept()
+		if call == nil {
+			call = &remoteCall{seen: r.seen, review: v.kept()}
 		}
 		call.add(ask(call.review))
 	}
-	if len(call.do) == 0 {
+	if call == nil || len(call.do) == 0 {
 		return nil
 	}
 	return call

@@ -128,6 +128,9 @@ func (e *finalError) Error() string { return e.err.Error() }
 func (e *finalError) Unwrap() error { return e.err }
 
 func isFinal(err error) bool {
+	if err == nil {
+		return false
+	}
 	var final *finalError
 	return errors.As(err, &final)
 }

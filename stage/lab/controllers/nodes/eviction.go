@@ -34,11 +34,14 @@ func TaintEviction() reconcile.Controller {
 }
 
 func sameTaints(ch reconcile.Change) bool {
-	return ch.Old != nil && ch.New != nil && object.DeepEqual(noExecuteOf(ch.Old), noExecuteOf(ch.New))
+	return ch.Old != nil && ch.New != nil && equalTaints(noExecuteOf(ch.Old), noExecuteOf(ch.New))
 }
 
-func noExecuteOf(node *unstructured.Unstructured) []any {
-	found := []any{}
+func equalTaints(a, b []map[string]any) bool {
+	return slices.EqualFunc(a, b, func(a, b map[string]any) bool { return object.DeepEqual(a, b) })
+}
+
+func noExecuteOf(node *unstructured.Unstructured) (found []map[string]any) {
 	for _, t := range fields.Maps(node.Object, "spec", "taints") {
 		if fields.String(t, "effect") == noExecute {
 			found = append(found, t)
@@ -71,7 +74,7 @@ type evictions struct{ nodes map[string]*evictedNode }
 
 // An evictedNode is a Node with taints NoExecute.
 type evictedNode struct {
-	taints []any
+	taints []map[string]any
 	pods   map[types.UID]*eviction
 }
 
@@ -104,7 +107,7 @@ func (e *evictions) reconcile(ctx context.Context, r reconcile.Request) (reconci
 		known = &evictedNode{pods: map[types.UID]*eviction{}}
 		e.nodes[r.Name.Name] = known
 	}
-	changed := !object.DeepEqual(known.taints, raw)
+	changed := !equalTaints(known.taints, raw)
 	known.taints = raw
 	for _, pod := range r.Cache.By(pods.ByNode, node.GetName()) {
 		if p := known.pods[pod.GetUID()]; p == nil || changed || !sameTolerations(p.pod, pod) {

@@ -50,6 +50,7 @@ type lifecycle struct {
 	passed  time.Time // the last pass
 	nodes   map[string]*nodeHealth
 	zones   map[string]*zone
+	sorted  []*zone // by name; a new zone is missing
 
 	registered map[string]*unstructured.Unstructured // references of the Nodes of the last pass
 
@@ -127,7 +128,7 @@ func (l *lifecycle) observeChanged(c control.Call) {
 			l.expiry = earlier(l.expiry, h.expires(l.options))
 		}
 	}
-	l.changed = nil
+	l.changed = l.changed[:0]
 }
 
 // concerns reports whether a change of a Node gives a pass something to do.

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -62,12 +63,12 @@ func (l *lifecycle) zoneOf(node *unstructured.Unstructured) *zone {
 	return l.zones[name]
 }
 
+// sortedZones returns the zones by name. The list must not be changed.
 func (l *lifecycle) sortedZones() []*zone {
-	found := make([]*zone, 0, len(l.zones))
-	for _, name := range slices.Sorted(maps.Keys(l.zones)) {
-		found = append(found, l.zones[name])
+	if len(l.sorted) != len(l.zones) {
+		l.sorted = slices.SortedFunc(maps.Values(l.zones), func(a, b *zone) int { return cmp.Compare(a.name, b.name) })
 	}
-	return found
+	return l.sorted
 }
 
 // update schedules a Node that is not ready for its taint, and removes the taints of a ready Node.

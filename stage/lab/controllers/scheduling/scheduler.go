@@ -148,8 +148,12 @@ func (s *scheduler) onOther(_ *reconcile.Cache, ch reconcile.Change) []types.Nam
 }
 
 func (s *scheduler) onNode(_ *reconcile.Cache, ch reconcile.Change) []types.NamespacedName {
-	s.failures.changed()
 	n := s.node(ch.Object().GetName())
+	if !changesNode(ch) {
+		n.Node = ch.New // a heartbeat
+		return nil
+	}
+	s.failures.changed()
 	zone, existed := n.zone, n.Node != nil
 	n.setNode(ch.New)
 	if existed && (n.Node == nil || zone != n.zone) {
@@ -166,7 +170,7 @@ func (s *scheduler) onNode(_ *reconcile.Cache, ch reconcile.Change) []types.Name
 	if ch.New == nil && len(n.Pods) == 0 {
 		delete(s.nodes, n.Name)
 	}
-	if len(s.queue.pods) == 0 || !changesNode(ch) {
+	if len(s.queue.pods) == 0 {
 		return nil
 	}
 	return s.changed(ch)

@@ -40,7 +40,9 @@ type Options struct {
 	Pods func() stage.Source
 	// Nodes is the number of Nodes. Their names begin with node-000; each has 32 CPUs.
 	Nodes int
-	Seed  uint64
+	// Others are more Stages, of Nodes for example.
+	Others []stage.Source
+	Seed   uint64
 	// Trace is called with the actions of controllers and Stages.
 	Trace func(string)
 	// MinInterval is reconcile.Options.MinInterval.
@@ -66,7 +68,7 @@ func New(t testing.TB, o Options) *Cluster {
 	}
 	c := &Cluster{t: t}
 	var err error
-	c.Simulation, err = simulation.New(stage.MustCompile(o.Pods(), presets.NodeFast()), simulation.Options{
+	c.Simulation, err = simulation.New(stage.MustCompile(append(o.Others, o.Pods(), presets.NodeFast())...), simulation.Options{
 		Hooks:       []memory.Hooks{admission.Hooks()},
 		Seed:        o.Seed,
 		Start:       time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
