@@ -21,6 +21,7 @@ var writesDirectly = map[string]string{
 	"internal/files/files.go":                       "is the package",
 	"stage/lab/internal/files/files.go":             "is the package of the lab",
 	"stage/lab/sweep/file.go":                       "appends whole runs, and goes on after those that are there",
+	"examples/stagecraft/packaging/overlay.go":      "writes into a new directory of one build",
 	"internal/dev/release/checkout.go":              "rewrites go.mod files, in a clean clone, in a module without dependencies",
 	"internal/dev/release/api.go":                   "writes into a checkout, which git has",
 	"internal/dev/release/pack.go":                  "writes a proxy into a new directory",
