@@ -157,7 +157,7 @@ func (d *decider) guarded(w wave) (names []string) {
 		return nil
 	}
 	for _, c := range p.Selects {
-		if !d.wants(w, c) && (d.needs(c) || d.awaitsTurn(c)) && !d.isElsewhere(w, c) && (w.batch >= 0 || d.clusters[c][d.policy.clusterLabel] == c) {
+		if !d.wants(w, c) && (d.needs(c) || d.awaitsTurn(c, -1)) && !d.isElsewhere(w, c) && (w.batch >= 0 || d.clusters[c][d.policy.clusterLabel] == c) {
 			names = append(names, c)
 		}
 	}
@@ -165,10 +165,17 @@ func (d *decider) guarded(w wave) (names []string) {
 }
 
 // awaitsTurn reports whether a stage that was not passed selects a cluster: it keeps what it has until that
-// stage gives it something, also under retention Move.
-func (d *decider) awaitsTurn(cluster string) bool {
+// stage gives it something, also under retention Move. No later stage counts for a placement of its own, or
+// for a placement that a rollback takes away.
+func (d *decider) awaitsTurn(cluster string, of int) bool {
 	have, exists := d.clusters[cluster]
-	return exists && d.active() >= 0 && slices.ContainsFunc(d.policy.stages[d.active():], func(s *stage) bool { return s.selects(have) })
+	taken := of >= 0 && d.isTaken(of, cluster)
+	for i := d.active(); exists && i >= 0 && i < len(d.policy.stages); i++ {
+		if (i == d.active() || i != of && !taken) && d.policy.stages[i].selects(have) && !d.isRolledBack(i, cluster) {
+			return true
+		}
+	}
+	return false
 }
 
 // wants reports whether a wave wants a cluster.

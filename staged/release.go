@@ -26,7 +26,7 @@ func (d *decider) release(wanted []wave) {
 		return
 	}
 	for _, rec := range d.Status.Placements {
-		if rec.Removing && d.exists(rec.Name) && d.isCovered(rec.Name, wanted, covered) {
+		if rec.Removing && d.exists(rec.Name) && d.isCovered(rec.Name, covered) {
 			d.Remove = append(d.Remove, rec.Name)
 		}
 	}
@@ -79,18 +79,9 @@ func (d *decider) coverage(wanted []wave) (covered map[string]bool, safe bool) {
 
 // isCovered reports whether every cluster of a placement that still needs the workload has it from
 // another one.
-func (d *decider) isCovered(name string, wanted []wave, covered map[string]bool) bool {
-	for _, c := range d.holds(name) {
-		have, exists := d.clusters[c]
-		if !exists || covered[c] {
-			continue
-		}
-		isWanted := slices.ContainsFunc(wanted, func(w wave) bool { return d.policy.stages[w.stage].selects(have) && !d.isRolledBack(w.stage, c) })
-		if isWanted || d.needs(c) {
-			return false
-		}
-	}
-	return true
+func (d *decider) isCovered(name string, covered map[string]bool) bool {
+	of, _ := d.stageOf(name)
+	return !slices.ContainsFunc(d.holds(name), func(c string) bool { return !covered[c] && (d.needs(c) || d.awaitsTurn(c, of)) })
 }
 
 // needs reports whether a cluster must not lose the workload that it has, whichever stage selects it
@@ -102,10 +93,15 @@ func (d *decider) needs(cluster string) bool {
 	}
 	for i, s := range d.policy.stages {
 		if s.Name == rec.Stage {
-			return (d.Status.Stages[i].Phase != v1alpha1.RolledBack || d.byName()) && !d.isRolledBack(i, cluster)
+			return !d.isTaken(i, cluster)
 		}
 	}
 	return true
+}
+
+// isTaken reports whether a rollback takes the workload from a cluster of a stage, which had nothing before.
+func (d *decider) isTaken(i int, cluster string) bool {
+	return d.Status.Stages[i].Phase == v1alpha1.RolledBack && !d.byName() || d.isRolledBack(i, cluster)
 }
 
 // isRolledBack reports whether a cluster is one of a batch that was rolled back.

@@ -424,7 +424,7 @@ func (h *history) checkWithdrawal(a *actor, name string) {
 		h.broken("S3: cluster %s of stage %d (active %d) loses the workload under retention Keep", name, i, active)
 	case active >= 0 && d.stages[active].selects(m.labels):
 		h.broken("S3: cluster %s of the active stage loses the workload", name)
-	case i > active && !d.restart && h.editedAt == 0 && h.movedAt[name] == 0:
+	case i > active && !d.restart && h.editedAt == 0:
 		h.broken("S3: cluster %s of a later stage loses the workload", name)
 	default:
 		for _, other := range sortedNames(h.members) {
