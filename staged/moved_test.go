@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
 // Under retention Move, a cluster that moves from a passed stage to a later one keeps what it has until the later
@@ -31,4 +33,28 @@ func TestAClusterThatMovesAheadKeepsWhatItHas(t *testing.T) {
 	}
 	require.True(t, u.holds("Succeeded"), u.last.Message)
 	u.checkAll(map[string]string{"d2": "1", "p": "1"})
+}
+
+// A deadline begins when all clusters of the stage have the revision: a cluster that joins has as long as the others
+// had. The deadline of one cluster begins again when the revision is delivered there again (2.5).
+func TestADeadlineBeginsWithTheLastDelivery(t *testing.T) {
+	for _, field := range []string{"progressDeadlineSeconds: 30", "perCluster: {maxUnavailable: 3, progressDeadlineSeconds: 30}"} {
+		s := newStore(t, policyText(stageText("dev", "dev", field))+stagedUpdates, "dev/d1")
+		joins := field == "progressDeadlineSeconds: 30"
+		cluster := "d1"
+		s.bad["d1@1"] = true
+		s.roll(12)
+		if joins {
+			cluster = "d2"
+			s.clusters[cluster] = map[string]string{"env": "dev", "name": cluster}
+		}
+		s.offline[cluster] = true
+		delete(s.have, cluster)
+		s.roll(4)
+		s.offline[cluster] = false
+		s.roll(14)
+		require.Equal(t, v1alpha1.Progressing, stageStatus(s.status, "dev").Phase, s.last.Message)
+		s.roll(6)
+		require.Equal(t, v1alpha1.Failed, stageStatus(s.status, "dev").Phase, s.last.Message)
+	}
 }

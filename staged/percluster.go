@@ -115,6 +115,9 @@ func (d *decider) count(t *tally, s *stage, b *v1alpha1.Batch, a assessment) {
 		b.SatisfiedSince = now
 	}
 	delivered := a.bound && len(a.undelivered) == 0
+	if !delivered {
+		b.Waited = nil
+	}
 	late := !ok && delivered && b.SetAside == "" && s.clusterDeadline > 0 && d.hasEnded(&b.Waited, s.clusterDeadline)
 	switch {
 	case ok:

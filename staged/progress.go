@@ -185,13 +185,14 @@ func (d *decider) recordSatisfied(rec *v1alpha1.StageStatus, ok bool) {
 }
 
 // failure returns why the stage has failed; "" if it has not. A deadline counts from the delivery to
-// all clusters that are waited for.
+// all clusters that are waited for; that of the whole stage counts on while a cluster joins.
 func (d *decider) failure(s *stage, rec *v1alpha1.StageStatus, a assessment) string {
 	ok := a.Satisfaction == Satisfied
 	switch {
 	case a.failing:
 		return a.failure
 	case !a.bound || len(a.undelivered) > 0:
+		rec.Waited = nil // a cluster that joins has as long as the others
 		return ""
 	case s.stageDeadline > 0 && (!ok || d.nextBatch(rec) >= 0) && d.hasEnded(&rec.StageWaited, s.stageDeadline):
 		return fmt.Sprintf("the stage was not satisfied within %s: %s", s.stageDeadline,

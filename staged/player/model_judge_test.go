@@ -87,8 +87,12 @@ func (h *history) noteAsked(before, after v1alpha1.Status) {
 
 // noteUnmet notes for which clusters a decision has seen no reports that satisfy.
 func (h *history) noteUnmet(a *actor, s v1alpha1.Status, d design, i int) {
-	for _, c := range h.required(a, s, d, i) {
-		if !h.shows(a, c) {
+	required := h.required(a, s, d, i)
+	for _, c := range sortedNames(a.inventory) {
+		switch {
+		case !slices.Contains(required, c):
+			set(h.excused, d.stages[i].name, c, h.now)
+		case !h.shows(a, c):
 			set(h.unmet, d.stages[i].name, c, h.now)
 		}
 	}
@@ -149,7 +153,7 @@ func (h *history) passed(a *actor, s v1alpha1.Status, d design, i int) {
 			h.checkIdentity(a, name, st.name, wanted, d)
 		}
 		switch at, had := h.arrivedAt(name, wanted); {
-		case at.After(latest):
+		case at.After(latest) && at.After(h.excused[st.name][name]): // else the stage did not wait for it (2.4)
 			latest = at
 		case !had && h.kind == overHub && h.members[name] != nil:
 			h.checkAggregate(a, st.name, name)
@@ -160,7 +164,7 @@ func (h *history) passed(a *actor, s v1alpha1.Status, d design, i int) {
 	if at := h.entered[st.name]; at.After(latest) && h.kind == overHub {
 		latest = at
 	}
-	if soak, lasted := time.Duration(st.soak)*time.Second, h.witnessedSince(latest); lasted < soak-slack && h.editedAt == 0 {
+	if soak, lasted := time.Duration(st.soak)*time.Second, h.witnessedSince(latest); lasted < soak-slack {
 		h.broken("S5: stage %s is fulfilled, and its reports were seen to be good for %v of %v, its soak is %v", st.name, lasted, h.now.Sub(latest), soak)
 	}
 	if by := stageIn(s, st.name).ApprovedAfter; st.after && approvedIn(by) <= max(h.asked, h.askedOf[st.name]) {
@@ -242,7 +246,7 @@ func (h *history) failed(a *actor, s v1alpha1.Status, d design, i int) {
 	if strings.Contains(rec.Message, "failureCondition is true") {
 		h.checkCause(a, s, d, i)
 	}
-	if h.trust || !strings.Contains(rec.Message, "did not hold within") || st.deadline == 0 || h.editedAt > 0 {
+	if h.trust || !strings.Contains(rec.Message, "did not hold within") || st.deadline == 0 {
 		return
 	}
 	deadline := time.Duration(st.deadline) * time.Second
@@ -255,7 +259,7 @@ func (h *history) failed(a *actor, s v1alpha1.Status, d design, i int) {
 	for _, b := range rec.Batches[:rec.StartedBatches] {
 		for _, name := range b.Clusters {
 			at, has := h.arrived[name][h.versions[s.Wanted]]
-			if h.members[name] != nil && h.movedAt[name] == 0 && (!has || h.now.Sub(at) < deadline-slack) {
+			if h.members[name] != nil && (!has || h.now.Sub(at) < deadline-slack) {
 				h.broken("S6: stage %s fails by its deadline, and %s has the revision since %v", st.name, name, h.now.Sub(at))
 			}
 		}
@@ -397,7 +401,7 @@ func (h *history) checkDesired(a *actor, name string, rec v1alpha1.ClusterRecord
 	}
 	for j := range max(0, k) {
 		earlier := stageIn(s, d.stages[j].name)
-		if !h.fulfilled[earlier.Name][s.Wanted] && !(earlier.Phase == v1alpha1.Failed && d.stages[j].onFailure == "Continue") && h.movedAt[name] == 0 && h.editedAt == 0 {
+		if !h.fulfilled[earlier.Name][s.Wanted] && !(earlier.Phase == v1alpha1.Failed && d.stages[j].onFailure == "Continue") {
 			h.broken("S1: cluster %s of stage %s should have %s, and stage %s (%s) is not fulfilled for it", name, d.stages[k].name, v, earlier.Name, earlier.Phase)
 		}
 	}

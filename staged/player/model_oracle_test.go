@@ -57,6 +57,7 @@ type oracle struct {
 	ever      map[string]map[string]bool       // the same, of all
 	entered   map[string]time.Time
 	unmet     map[string]map[string]time.Time // when a status was written last whose decision saw no satisfying report, by stage and cluster
+	excused   map[string]map[string]time.Time // when a status was written last whose stage did not wait for a cluster
 	failedAt  map[string]int                  // the step in which a stage failed
 	retriedAt map[string]int
 	asked     int            // the step since which tickets are as they are
@@ -76,7 +77,7 @@ func newOracle() oracle {
 	return oracle{counts: map[string]int{}, deliveredAt: map[string]map[int]int{}, fit: map[string]map[int]int{}, sick: map[string]map[int]bool{}, ordered: map[string]int{}, reportedAt: map[string]time.Time{}, uncounted: map[string]map[int]bool{}, previous: map[string]map[version]version{}, from: map[string]map[string]string{}, reads: map[*unstructured.Unstructured]*statusRead{}, combined: map[*unstructured.Unstructured][]string{},
 		arrived: map[string]map[version]time.Time{}, good: map[string]map[version]bool{}, proven: map[string]map[string]bool{},
 		baseline: map[string]version{}, baselines: map[string]map[string]bool{}, handed: map[string]bool{}, released: map[string]bool{}, movedAt: map[string]int{}, fulfilled: map[string]map[string]bool{}, ever: map[string]map[string]bool{},
-		entered: map[string]time.Time{}, unmet: map[string]map[string]time.Time{}, failedAt: map[string]int{}, retriedAt: map[string]int{}, askedOf: map[string]int{}, tickets: map[string]bool{}}
+		entered: map[string]time.Time{}, unmet: map[string]map[string]time.Time{}, excused: map[string]map[string]time.Time{}, failedAt: map[string]int{}, retriedAt: map[string]int{}, askedOf: map[string]int{}, tickets: map[string]bool{}}
 }
 
 func (h *history) note(format string, args ...any) {
@@ -424,11 +425,11 @@ func (h *history) checkWithdrawal(a *actor, name string) {
 		h.broken("S3: cluster %s of stage %d (active %d) loses the workload under retention Keep", name, i, active)
 	case active >= 0 && d.stages[active].selects(m.labels):
 		h.broken("S3: cluster %s of the active stage loses the workload", name)
-	case i > active && !d.restart && h.editedAt == 0:
+	case i > active && !d.restart:
 		h.broken("S3: cluster %s of a later stage loses the workload", name)
 	default:
 		for _, other := range sortedNames(h.members) {
-			if o := h.members[other]; active >= 0 && d.stages[active].selects(o.labels) && len(o.objects) == 0 && (h.kind.content() || len(h.holds(other, "")) == 0) && h.movedAt[other] == 0 && d.stages[active].concurrency == 0 && h.editedAt == 0 {
+			if o := h.members[other]; active >= 0 && d.stages[active].selects(o.labels) && len(o.objects) == 0 && (h.kind.content() || len(h.holds(other, "")) == 0) && h.movedAt[other] == 0 && d.stages[active].concurrency == 0 {
 				h.broken("S3: cluster %s loses the workload, and %s of the active stage does not have it yet", name, other)
 			}
 		}
