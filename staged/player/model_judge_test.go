@@ -85,15 +85,23 @@ func (h *history) noteAsked(before, after v1alpha1.Status) {
 	}
 }
 
+// never is when a stage that does not wait for a cluster waits for it again.
+var never = time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)
+
 // noteUnmet notes for which clusters a decision has seen no reports that satisfy.
 func (h *history) noteUnmet(a *actor, s v1alpha1.Status, d design, i int) {
 	required := h.required(a, s, d, i)
 	for _, c := range sortedNames(a.inventory) {
-		switch {
-		case !slices.Contains(required, c):
-			set(h.excused, d.stages[i].name, c, h.now)
-		case !h.shows(a, c):
-			set(h.unmet, d.stages[i].name, c, h.now)
+		stage := d.stages[i].name
+		if !slices.Contains(required, c) {
+			set(h.excused, stage, c, never)
+			continue
+		}
+		if h.excused[stage][c] == never {
+			set(h.excused, stage, c, h.now)
+		}
+		if !h.shows(a, c) {
+			set(h.unmet, stage, c, h.now)
 		}
 	}
 }

@@ -57,7 +57,7 @@ type oracle struct {
 	ever      map[string]map[string]bool       // the same, of all
 	entered   map[string]time.Time
 	unmet     map[string]map[string]time.Time // when a status was written last whose decision saw no satisfying report, by stage and cluster
-	excused   map[string]map[string]time.Time // when a status was written last whose stage did not wait for a cluster
+	excused   map[string]map[string]time.Time // when a status was written first whose stage waits for a cluster again
 	failedAt  map[string]int                  // the step in which a stage failed
 	retriedAt map[string]int
 	asked     int            // the step since which tickets are as they are
