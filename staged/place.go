@@ -165,7 +165,7 @@ func (d *decider) guarded(w wave) (names []string) {
 }
 
 // awaitsTurn reports whether a stage that was not passed selects a cluster: it keeps what it has until that
-// stage gives it something, also under retention Move. No later stage counts for a placement of its own, or
+// stage gives it something, also under retention Move. A later stage does not count for its placement, or
 // for a placement that a rollback takes away.
 func (d *decider) awaitsTurn(cluster string, of int) bool {
 	have, exists := d.clusters[cluster]
