@@ -18,7 +18,7 @@ type adoption struct {
 func (d *decider) adoptions() (all []adoption) {
 	for _, a := range d.policy.object.Spec.Adopt {
 		of := slices.IndexFunc(d.seen.Adopted, func(p fleet.Placement) bool { return p.Name == a.BindingPolicy })
-		stage := slices.IndexFunc(d.policy.stages, func(s *stage) bool { return s.Name == a.Stage })
+		stage := d.policy.index(a.Stage)
 		if of >= 0 && stage >= 0 {
 			all = append(all, adoption{a, &d.seen.Adopted[of], stage})
 		}

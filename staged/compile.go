@@ -75,13 +75,16 @@ func Held(clauses []control.DownsyncPolicyClause) []control.DownsyncPolicyClause
 	return clauses
 }
 
+// index returns the index of a stage; -1 if the spec has no stage of that name.
+func (p *Policy) index(name string) int {
+	return slices.IndexFunc(p.stages, func(s *stage) bool { return s.Name == name })
+}
+
 // requires returns the evidence that a stage asks for.
 func (p *Policy) requires(stage string) fleet.Evidence {
 	want := p.object.Spec.RequireEvidence
-	for _, s := range p.stages {
-		if s.Name == stage {
-			want = cmp.Or(s.RequireEvidence, want)
-		}
+	if i := p.index(stage); i >= 0 {
+		want = cmp.Or(p.stages[i].RequireEvidence, want)
 	}
 	switch {
 	case want == v1alpha1.Exact:

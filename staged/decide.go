@@ -244,9 +244,7 @@ func (d *decider) unprovable() string {
 }
 
 // active returns the index of the active stage; -1 if the spec has no stage of that name.
-func (d *decider) active() int {
-	return slices.IndexFunc(d.policy.stages, func(s *stage) bool { return s.Name == d.Status.ActiveStage })
-}
+func (d *decider) active() int { return d.policy.index(d.Status.ActiveStage) }
 
 // step makes one step, and reports whether another one may follow.
 func (d *decider) step() bool {

@@ -26,7 +26,7 @@ func (d *decider) conflict(clusters []string) string {
 // something in.
 func (d *decider) readConflicts() {
 	for _, c := range d.seen.Conflicts {
-		c.Clusters = slices.DeleteFunc(slices.Clone(c.Clusters), func(name string) bool { return !d.isHeld(name) && d.isPassed(name, d.active()) })
+		c.Clusters = slices.DeleteFunc(slices.Clone(c.Clusters), func(name string) bool { return !d.isHeld(name) && d.isPassed(name) })
 		if len(c.Clusters) > 0 {
 			d.conflicts = append(d.conflicts, c)
 		}

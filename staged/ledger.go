@@ -177,16 +177,16 @@ func (d *decider) kept(name string, rec v1alpha1.ClusterRecord) string {
 // or skipped before the wanted revision came; "": no revision, or one that cannot be placed any more.
 // Then the cluster waits, by name, for the turn of its stage.
 func (d *decider) joined(name string, rec v1alpha1.ClusterRecord) string {
-	for _, s := range d.Status.Stages {
-		if s.Name != rec.Stage || s.FulfilledWith == "" || !d.seen.Can.Content || d.isPassed(name, d.active()) {
-			continue
-		}
-		if d.isPlaceable(s.FulfilledWith) && d.seen.Can.OldRevision {
-			return s.FulfilledWith
-		}
-		if s.FulfilledWith != d.Status.Wanted {
-			d.undelivered = append(d.undelivered, fmt.Sprintf("%s (%s)", name, d.revisionName(fleet.RevisionID(s.FulfilledWith))))
-		}
+	i := d.policy.index(rec.Stage)
+	if i < 0 || !d.seen.Can.Content || d.isPassed(name) {
+		return ""
+	}
+	switch with := d.Status.Stages[i].FulfilledWith; {
+	case with == "":
+	case d.seen.Can.OldRevision && d.isPlaceable(with):
+		return with
+	case with != d.Status.Wanted:
+		d.undelivered = append(d.undelivered, fmt.Sprintf("%s (%s)", name, d.revisionName(fleet.RevisionID(with))))
 	}
 	return ""
 }
@@ -234,7 +234,8 @@ func (d *decider) isFresh(cluster string) bool {
 	if rec.Fresh || rec.LastGood != "" {
 		return rec.Fresh
 	}
-	return slices.ContainsFunc(d.policy.stages, func(s *stage) bool { return s.Name == rec.Stage && s.WithdrawFirst })
+	i := d.policy.index(rec.Stage)
+	return i >= 0 && d.policy.stages[i].WithdrawFirst
 }
 
 // turnOf returns the clusters of a stage that should have the wanted revision now.
@@ -259,23 +260,20 @@ func (d *decider) turnOf(i int) (names []string) {
 // mayGoBack reports whether a cluster may go back now: with perCluster, so many at once as may be
 // without success.
 func (d *decider) mayGoBack(cluster string) bool {
-	rec := d.ledger[cluster]
-	for _, s := range d.policy.stages {
-		if s.Name != rec.Stage || s.perCluster == nil {
-			continue
-		}
-		under, total := 0, 0
-		for _, other := range d.ledger {
-			if other.Stage == s.Name {
-				total++
-				if other.Back != "" && other.Desired == other.Back && other.Applied != other.Back {
-					under++
-				}
+	i := d.policy.index(d.ledger[cluster].Stage)
+	if i < 0 || d.policy.stages[i].perCluster == nil {
+		return true
+	}
+	under, total := 0, 0
+	for _, c := range d.ledger {
+		if c.Stage == d.policy.stages[i].Name {
+			total++
+			if c.Back != "" && c.Desired == c.Back && c.Applied != c.Back {
+				under++
 			}
 		}
-		return under < s.maxUnavailable(total)
 	}
-	return true
+	return under < d.policy.stages[i].maxUnavailable(total)
 }
 
 // fulfill records that the clusters of a stage are good with the revision that they have, unless they are

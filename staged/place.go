@@ -297,7 +297,7 @@ func (d *decider) placeByRevision(active int) {
 	groups := map[[2]string][]string{}
 	for _, name := range d.clustersWith("", func(c v1alpha1.ClusterRecord) bool { return c.Desired != "" && c.Desired != v1alpha1.Hold }) {
 		rec := d.ledger[name]
-		passed := d.isPassed(name, active)
+		passed := d.isPassed(name)
 		if rec.Desired == v1alpha1.Withdrawn || passed && (!d.isHeld(name) || d.isCoveredBy(active)) {
 			for _, holder := range d.holders[name] {
 				d.Remove = append(d.Remove, holder+"/"+name)
@@ -338,11 +338,8 @@ func (d *decider) groupName(key [2]string) string {
 }
 
 // isPassed reports whether all stages of a cluster were passed under retention Move.
-func (d *decider) isPassed(cluster string, active int) bool {
-	if d.policy.object.Spec.Retention == v1alpha1.Keep || active < 0 {
-		return false
-	}
-	return !slices.ContainsFunc(d.policy.stages[active:], func(s *stage) bool { return s.selects(d.clusters[cluster]) })
+func (d *decider) isPassed(cluster string) bool {
+	return d.policy.object.Spec.Retention != v1alpha1.Keep && d.active() >= 0 && !d.awaitsTurn(cluster, -1)
 }
 
 // isCoveredBy reports whether the existing clusters of the active stage have the workload, so that the clusters
@@ -486,10 +483,8 @@ func (d *decider) isOutdated(w wave) bool {
 // the batch, or -1. The index is -1 for a stage that is not in the spec.
 func (d *decider) stageOf(name string) (stage, batch int) {
 	of := strings.TrimPrefix(name, d.policy.Name()+v1alpha1.StageSeparator)
-	for j, s := range d.policy.stages {
-		if of == s.Name {
-			return j, -1
-		}
+	if j := d.policy.index(of); j >= 0 {
+		return j, -1
 	}
 	for j, s := range d.policy.stages {
 		number, is := strings.CutPrefix(of, s.Name+".")

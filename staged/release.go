@@ -91,12 +91,8 @@ func (d *decider) needs(cluster string) bool {
 	if _, exists := d.clusters[cluster]; !exists || d.policy.object.Spec.Retention != v1alpha1.Keep || rec.Desired == v1alpha1.Withdrawn {
 		return false
 	}
-	for i, s := range d.policy.stages {
-		if s.Name == rec.Stage {
-			return !d.isTaken(i, cluster)
-		}
-	}
-	return true
+	i := d.policy.index(rec.Stage)
+	return i < 0 || !d.isTaken(i, cluster)
 }
 
 // isTaken reports whether a rollback takes the workload from a cluster of a stage, which had nothing before.
