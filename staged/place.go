@@ -164,20 +164,6 @@ func (d *decider) guarded(w wave) (names []string) {
 	return names
 }
 
-// awaitsTurn reports whether a stage that was not passed selects a cluster: it keeps what it has until that
-// stage gives it something, also under retention Move. A later stage does not count for its placement, or
-// for a placement that a rollback takes away.
-func (d *decider) awaitsTurn(cluster string, of int) bool {
-	have, exists := d.clusters[cluster]
-	taken := of >= 0 && d.isTaken(of, cluster)
-	for i := d.active(); exists && i >= 0 && i < len(d.policy.stages); i++ {
-		if (i == d.active() || i != of && !taken) && d.policy.stages[i].selects(have) && !d.isRolledBack(i, cluster) {
-			return true
-		}
-	}
-	return false
-}
-
 // wants reports whether a wave wants a cluster.
 func (d *decider) wants(w wave, cluster string) bool {
 	if w.batch >= 0 {

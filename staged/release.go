@@ -84,6 +84,20 @@ func (d *decider) isCovered(name string, covered map[string]bool) bool {
 	return !slices.ContainsFunc(d.holds(name), func(c string) bool { return !covered[c] && (d.needs(c) || d.awaitsTurn(c, of)) })
 }
 
+// awaitsTurn reports whether a stage that was not passed selects a cluster: it keeps what it has until that
+// stage gives it something, also under retention Move. A later stage does not count for its placement, or
+// for a placement that a rollback takes away.
+func (d *decider) awaitsTurn(cluster string, of int) bool {
+	have, exists := d.clusters[cluster]
+	taken := of >= 0 && d.isTaken(of, cluster)
+	for i := d.active(); exists && i >= 0 && i < len(d.policy.stages); i++ {
+		if (i == d.active() || i != of && !taken) && d.policy.stages[i].selects(have) && !d.isRolledBack(i, cluster) {
+			return true
+		}
+	}
+	return false
+}
+
 // needs reports whether a cluster must not lose the workload that it has, whichever stage selects it
 // by now: under retention Keep, unless a rollback takes it away.
 func (d *decider) needs(cluster string) bool {
