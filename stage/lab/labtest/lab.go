@@ -103,7 +103,7 @@ type Options struct {
 	Timeout time.Duration
 	// Sync lets other goroutines that use the cluster, such as informers, react. It is called
 	// before the lab looks for what is due next, with 0, and when virtual time passes, with the
-	// duration. Default: nothing. In a testing/synctest bubble, with Start: time.Now(), it is
+	// duration, which is at most a second: then the lab looks at what they did meanwhile. Default: nothing. In a testing/synctest bubble, with Start: time.Now(), it is
 	//
 	//	func(d time.Duration) { time.Sleep(d); synctest.Wait() }
 	Sync func(time.Duration)

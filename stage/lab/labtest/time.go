@@ -19,7 +19,10 @@ func (l *Lab) Advance(d time.Duration) {
 	}
 	end := l.Now().Add(d)
 	l.playUntil(end, never)
-	l.advanceTo(end)
+	for l.Now().Before(end) {
+		l.pass(end)
+		l.playUntil(end, never)
+	}
 	l.logErrors()
 }
 
@@ -71,10 +74,7 @@ func (l *Lab) playUntil(end time.Time, done func() bool) bool {
 		case !more || next.After(end):
 			return false
 		}
-		l.sync(next.Sub(l.Now()))
-		_, err := l.sim.Step(context.Background())
-		l.must(err)
-		l.failOnLivelock()
+		l.pass(next)
 	}
 }
 
@@ -85,10 +85,18 @@ func (l *Lab) next() (time.Time, bool) {
 	return l.sim.Next()
 }
 
-// advanceTo moves the time to end. Nothing may be due before.
-func (l *Lab) advanceTo(end time.Time) {
+// noticeEvery is the time after which the lab looks for what other goroutines have done on their own, such as a manager
+// that looks again after a while. It sees that at most so much too late, or dates it so much too early.
+const noticeEvery = time.Second
+
+// pass moves the time to a moment before which nothing is due, and does what is due then. With other goroutines it moves
+// the time by noticeEvery at most.
+func (l *Lab) pass(until time.Time) {
 	l.t.Helper()
-	d := end.Sub(l.Now())
+	d := until.Sub(l.Now())
+	if l.options.Sync != nil {
+		d = min(d, noticeEvery)
+	}
 	l.sync(d)
 	l.must(l.sim.Advance(context.Background(), d))
 	l.failOnLivelock()

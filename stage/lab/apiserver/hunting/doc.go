@@ -31,7 +31,7 @@
 //     always: a finding says in how many of three further runs it came again.
 //   - Places. A fault strikes at a request; which controller and key sent it is not known. Plans are
 //     not shrunk, since they have one fault, and are no files.
-//   - Views. A lag holds the frames of all watches, not those of one kind from one event on, and no
+//   - Views. A lag holds the frames of all watches, or of those of one resource, from a write on, and no
 //     states between are missed.
 //   - Faults of users, Pods and Nodes at the worst moment, pairs of faults, and several replicas.
 //   - Crashes. The context ends, and from that instant no request of that life is answered: goroutines

@@ -2,10 +2,12 @@ package hunting
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -44,13 +46,14 @@ func (t *transport) RoundTrip(q *http.Request) (*http.Response, error) {
 	case Refuse:
 		return refusal(q, f.Code), nil
 	case Lag:
-		r.lag(30 * time.Second)
+		r.lag(cmp.Or(f.For, 30*time.Second), f.Of)
 	}
 	answer, err := t.next.RoundTrip(q)
 	if err != nil {
 		return nil, err
 	}
 	r.tell("%s %d", at, answer.StatusCode)
+	r.count(q, answer.StatusCode)
 	switch f.Do {
 	case CrashAfter:
 		r.crash(t.life)
@@ -100,23 +103,56 @@ func refusal(q *http.Request, code int) *http.Response {
 	return answer
 }
 
-// lag holds what watches report for a while.
-func (r *run) lag(d time.Duration) {
+// count counts a write that was done, until the end is judged.
+func (r *run) count(q *http.Request, code int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.lagged = time.Now().Add(d)
+	if code < 300 && !r.over {
+		r.out.done[write{q.Method, resourceOf(q)}]++
+	}
 }
 
-func (r *run) heldUntil() time.Time {
+// resourceOf returns the resource of a request for objects: the last part of the path of a list, the last
+// but one of an object.
+func resourceOf(q *http.Request) string {
+	parts := strings.Split(strings.Trim(q.URL.Path, "/"), "/")
+	if q.Method == http.MethodPost || q.Method == http.MethodGet || len(parts) < 2 {
+		return parts[len(parts)-1]
+	}
+	return parts[len(parts)-2]
+}
+
+// lag holds what watches of a resource report for a while.
+func (r *run) lag(d time.Duration, of string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.lagged, r.of = time.Now().Add(d), of
+}
+
+// heldUntil returns until when the watches of a resource are held, or those of any for "".
+func (r *run) heldUntil(resource string) time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if resource != "" && r.of != "" && r.of != resource {
+		return time.Time{}
+	}
 	return r.lagged
+}
+
+// watches notes that a resource is watched.
+func (r *run) watches(resource string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Contains(r.out.watched, resource) {
+		r.out.watched = append(r.out.watched, resource)
+	}
 }
 
 // read sends a request that changes nothing, or that is not counted.
 func (t *transport) read(q *http.Request) (*http.Response, error) {
 	answer, err := t.next.RoundTrip(q)
 	if watch := q.URL.Query().Get("watch"); err == nil && (watch == "true" || watch == "1") {
+		t.life.run.watches(resourceOf(q))
 		answer.Body = &frames{answer.Body, t.life, q}
 	}
 	return answer, err
@@ -132,7 +168,7 @@ type frames struct {
 // Read returns what a watch reports, later if watches lag.
 func (f *frames) Read(p []byte) (int, error) {
 	n, err := f.ReadCloser.Read(p)
-	if wait := time.Until(f.life.run.heldUntil()); wait > 0 {
+	if wait := time.Until(f.life.run.heldUntil(resourceOf(f.q))); wait > 0 {
 		select {
 		case <-time.After(wait):
 		case <-f.q.Context().Done():

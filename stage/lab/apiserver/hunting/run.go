@@ -22,9 +22,14 @@ import (
 type outcome struct {
 	end, restarted, left hunt.State
 	writes               []Request // until the end was judged
+	watched              []string  // resources, in the order in which they were
+	done                 map[write]int
 	log                  []string
 	struck               bool
 }
+
+// A write is what writes of one kind have in common.
+type write struct{ method, resource string }
 
 // A run is one life of a cluster.
 type run struct {
@@ -39,6 +44,7 @@ type run struct {
 	counts map[Request]int
 	life   *life
 	lagged time.Time // until when watches are held
+	of     string    // of which resource; "": all
 	over   bool      // the end was judged
 	out    outcome
 }
@@ -59,7 +65,7 @@ func play(t *testing.T, o Options, s Scenario, f *Fault) *outcome {
 		o.Lab.Start, o.Lab.Quiet = time.Now(), true
 		o.Lab.Sync = func(d time.Duration) { time.Sleep(d); synctest.Wait() }
 		lab := labtest.New(t, o.Lab)
-		r := &run{scenario: s, start: time.Now(), fault: f, counts: map[Request]int{}}
+		r := &run{scenario: s, start: time.Now(), fault: f, counts: map[Request]int{}, out: outcome{done: map[write]int{}}}
 		r.config = apiserver.Start(t, lab.Cluster(), apiserver.Options{})
 		var end context.CancelFunc
 		r.ending, end = context.WithCancel(t.Context())
@@ -79,7 +85,7 @@ func (r *run) carryOut(lab *labtest.Lab, o Options) {
 		lab.Advance(max(step.At-time.Since(r.start), 0))
 		step.Do(lab)
 	}
-	lab.Advance(o.Patience)
+	lab.Advance(max(time.Until(r.heldUntil("")), 0) + o.Patience)
 	r.judged()
 	r.out.end = state()
 	r.restart()
