@@ -15,7 +15,7 @@ DURATION ?= 30m
 DIR ?= proxy
 SUITES ?= controller-runtime jobset lws
 
-.PHONY: page site apiserver-figures binaries conformance-apps conformance-e2e controllers-e2e programs demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories player-histories mutants former-engine hostile e2e recordings suites tidy matrix release develop api proxy metering race growth clients
+.PHONY: page site apiserver-figures binaries conformance-apps conformance-e2e controllers-e2e programs demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators hunt-kubernetes oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories player-histories mutants former-engine hostile e2e recordings suites tidy matrix release develop api proxy metering race growth clients
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -106,6 +106,9 @@ hunt-managers: ## whole managers with a bug over the API server in memory, which
 
 hunt-operators: ## public operators at versions that have a known bug, which must be found, and with the fix; a first build takes minutes
 	stage/lab/internal/hunts/operators
+
+hunt-kubernetes: ## controllers of kube-controller-manager, unchanged, with the staleness gates off and on, RUNS (70) runs each: kubernetes\#129795 must be found (five minutes, a first build more)
+	cd stage/lab/internal/oracle && $(GO) test ./hunted -v -timeout 1h -kubernetes -runs $(or $(RUNS),70)
 
 programs: ## unchanged programs of others against the server: the cluster-operator of RabbitMQ, the recommender of VerticalPodAutoscalers; a first build takes minutes
 	cd stage/lab && STAGECRAFT_PROGRAMS=1 $(GO) test ./internal/harnesses -run "TestRabbitMQ|TestVPARecommender" -v -timeout 30m
