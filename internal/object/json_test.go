@@ -21,7 +21,7 @@ func TestAppendJSONWritesWhatMarshalWrites(t *testing.T) {
 		awkward[k] = int64(i)
 	}
 	for _, v := range []any{
-		awkward, nil, true, int64(-7), 1.5, 1e21, "plain", "<a & \"b\">\n\u2028é\xff", []any(nil), map[string]any(nil), []any{}, map[string]any{}, wide,
+		awkward, nil, true, int64(-7), 1.5, 1e21, "plain", "<a & \"b\">\n\u2028é\xff", `k:{"name":"web"}`, "{\"a\":\"b\\c\"}\n", `"`, `\`, "\"\t", "a\"\n<", []any(nil), map[string]any(nil), []any{}, map[string]any{}, wide,
 		map[string]any{"b": []any{int64(1), nil, "x"}, "a": map[string]any{"<": false}}, []string{"other"}, json.Number("12"), map[string]string{"a": "b"},
 	} {
 		want, err := json.Marshal(v)

@@ -57,7 +57,7 @@ func BenchmarkRequests(b *testing.B) {
 	}
 }
 
-func benched(b *testing.B) *apiserver.Server {
+func benched(b testing.TB) *apiserver.Server {
 	s, err := apiserver.New(memory.New(memory.Options{}), apiserver.Options{})
 	require.NoError(b, err)
 	definition, err := os.ReadFile("testdata/oven.json")
@@ -66,7 +66,7 @@ func benched(b *testing.B) *apiserver.Server {
 	return s
 }
 
-func send(b *testing.B, s http.Handler, method, path, kind, body string) {
+func send(b testing.TB, s http.Handler, method, path, kind, body string) {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Header.Set("Content-Type", kind)
 	w := httptest.NewRecorder()

@@ -101,23 +101,25 @@ func appendList(b []byte, list []any) (_ []byte, err error) {
 	return append(b, ']'), nil
 }
 
+// appendText escapes quotes and ends of lines itself, because many keys of managedFields have quotes.
 func appendText(b []byte, s string) ([]byte, error) {
-	if !isPlain(s) {
-		return appendOther(b, s)
-	}
+	start, from := len(b), 0
 	b = append(b, '"')
-	b = append(b, s...)
-	return append(b, '"'), nil
-}
-
-// isPlain reports whether JSON writes s unchanged, between quotes.
-func isPlain(s string) bool {
 	for i := range len(s) {
-		if !plain[s[i]] {
-			return false
+		switch c := s[i]; {
+		case plain[c]:
+		case c == '"' || c == '\\':
+			b = append(append(b, s[from:i]...), '\\', c)
+			from = i + 1
+		case c == '\n':
+			b = append(append(b, s[from:i]...), '\\', 'n')
+			from = i + 1
+		default:
+			return appendOther(b[:start], s)
 		}
 	}
-	return true
+	b = append(b, s[from:]...)
+	return append(b, '"'), nil
 }
 
 var plain = func() (table [256]bool) {
