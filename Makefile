@@ -107,7 +107,7 @@ hunt-managers: ## whole managers with a bug over the API server in memory, which
 hunt-operators: ## public operators at versions that have a known bug, which must be found, and with the fix; a first build takes minutes
 	stage/lab/internal/hunts/operators
 
-hunt-kubernetes: ## controllers of kube-controller-manager, unchanged, with the staleness gates off and on, RUNS (70) runs each: kubernetes\#129795 must be found (five minutes, a first build more)
+hunt-kubernetes: ## controllers of kube-controller-manager, unchanged, with the staleness gates off and on, RUNS (70) runs each: the bug 129795 must be found (five minutes, a first build more)
 	cd stage/lab/internal/oracle && $(GO) test ./hunted -v -timeout 1h -kubernetes -runs $(or $(RUNS),70)
 
 programs: ## unchanged programs of others against the server: the cluster-operator of RabbitMQ, the recommender of VerticalPodAutoscalers; a first build takes minutes
