@@ -24,6 +24,7 @@ require (
 	k8s.io/apiserver v0.35.10
 	k8s.io/client-go v0.35.10
 	k8s.io/kube-openapi v0.0.0-20250910181357-589584f1c912
+	k8s.io/pod-security-admission v0.35.10
 	sigs.k8s.io/controller-runtime v0.23.3
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.2-0.20260122202528-d9cc6641c482

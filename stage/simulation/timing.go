@@ -95,7 +95,7 @@ func ClusterLike() *Timing {
 var managed = map[string]int{
 	"deployment": 5, "replicaset": 5, "replicationcontroller": 5, "statefulset": 5, "daemonset": 2, "job": 5, "job-orphans": 1, "ttl-after-finished": 5, "cronjob": 5,
 	"horizontalpodautoscaler": 5,
-	"endpointslice":           5, "persistentvolumeclaim": 1, "persistentvolume": 1,
+	"endpointslice":           5, "endpointslice-mirroring": 5, "persistentvolumeclaim": 1, "persistentvolume": 1, "ephemeral-volume": 5,
 	"node-lifecycle": 1, "node-condition-taints": 8, "taint-eviction": 8, "pod-garbage-collector": 1,
 	"disruption": 1, "stale-pod-disruption": 1, "resourcequota": 5, "pvc-protection": 1, "pv-protection": 1,
 	"serviceaccount": 1, "root-ca-certificate-publisher": 1, "clusterrole-aggregation": 5,

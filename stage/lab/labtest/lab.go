@@ -16,6 +16,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/lab/containers"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/admission"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/autoscaling"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/features"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/kubelet"
@@ -212,7 +213,7 @@ func (l *Lab) simulate() (err error) {
 }
 
 func (l *Lab) hooks() []memory.Hooks {
-	all := []memory.Hooks{defaults.Hooks(), l.schemas.Hooks(), definitions.Check(), validation.Hooks(), {Name: "admission", Review: l.admit}, containers.Hooks(l.containers())}
+	all := []memory.Hooks{defaults.Hooks(), l.schemas.Hooks(), definitions.Check(), validation.Hooks(), admission.Plugins(), {Name: "admission", Review: l.admit}, containers.Hooks(l.containers())}
 	if l.options.Quiet {
 		return all
 	}

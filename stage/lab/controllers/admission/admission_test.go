@@ -17,12 +17,17 @@ import (
 )
 
 func create(t *testing.T, c *memory.Cluster, text string) (*unstructured.Unstructured, error) {
+	obj := decode(t, text)
+	obj.SetNamespace("default")
+	return c.Create(t.Context(), obj, metav1.CreateOptions{})
+}
+
+func decode(t *testing.T, text string) *unstructured.Unstructured {
 	data, err := yaml.YAMLToJSON([]byte(text))
 	require.NoError(t, err)
 	obj := &unstructured.Unstructured{}
 	require.NoError(t, obj.UnmarshalJSON(data))
-	obj.SetNamespace("default")
-	return c.Create(t.Context(), obj, metav1.CreateOptions{})
+	return obj
 }
 
 func portOf(t *testing.T, service *unstructured.Unstructured) int64 {

@@ -6,13 +6,16 @@
 //	NodePorts      ports of Services of the types NodePort and LoadBalancer
 //	DropFields     removes fields whose feature gate is off
 //	quota.Admit    ResourceQuotas, see package quota
+//	Plugins        PodSecurity, RuntimeClass, PodTopologyLabels, PersistentVolumeClaimResize and
+//	               CertificateSubjectRestriction
 //
 // # Usage
 //
 //	cluster := memory.New(memory.Options{})
+//	cluster.Extend(admission.Plugins())
 //	cluster.Extend(admission.Hooks())
 //
-// In a simulation, add it to simulation.Options.Hooks. A labtest.Lab always has it.
+// In a simulation, add them to simulation.Options.Hooks. A labtest.Lab always has them.
 //
 // # Determinism
 //

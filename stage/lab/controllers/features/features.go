@@ -21,11 +21,17 @@ const (
 	// OnNodes: only a kubelet, a container runtime, kube-proxy or another program gives the field
 	// an effect.
 	OnNodes
+	// Stored: the kind holds data for users and programs. No part of a control plane acts on it,
+	// except as other kinds say that refer to it.
+	Stored
+	// Off: Kubernetes 1.36 has it only with a flag or a feature gate that is off by default. The
+	// cluster in memory does not have it, and a request for such a kind is answered with NotFound.
+	Off
 )
 
 // String returns the word for a state in FEATURES.md.
 func (s State) String() string {
-	return [...]string{"modelled", "reported", "refused", "on nodes"}[s]
+	return [...]string{"modelled", "reported", "refused", "on nodes", "stored", "off"}[s]
 }
 
 // A Row is about a field of a kind.
@@ -47,6 +53,8 @@ type Row struct {
 	Hooks string
 	// Unless are values, as text, that have no effect: the defaults of the API server.
 	Unless []string
+	// Only are the values, as text, that have an effect. Nil: all values.
+	Only []string
 }
 
 // A Kind is a kind with its rows.
@@ -60,7 +68,7 @@ type Kind struct {
 
 // Kinds returns the table, in the order of FEATURES.md.
 func Kinds() []Kind {
-	return slices.Concat(podKinds(), workloadKinds(), serviceKinds(), nodeKinds(), volumeKinds(), policyKinds(), otherKinds())
+	return slices.Concat(podKinds(), workloadKinds(), serviceKinds(), nodeKinds(), volumeKinds(), policyKinds(), otherKinds(), storedKinds(), reviewKinds(), offKinds())
 }
 
 // kind returns a Kind by its group, version and name.

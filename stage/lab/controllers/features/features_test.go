@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,28 @@ func TestModelledRowsNameTheirTests(t *testing.T) {
 			require.True(t, row.Test == "" || tests[row.Test], "%s: %s does not exist", at, row.Test)
 		}
 	}
+	for _, p := range slices.Concat(features.Controllers(), features.AdmissionPlugins()) {
+		require.NotEmpty(t, p.Feature, p.Name)
+		require.Equal(t, p.State == features.Modelled, p.Test != "", p.Name)
+		require.True(t, p.Test == "" || tests[p.Test], "%s: %s does not exist", p.Name, p.Test)
+	}
+}
+
+// TestMissingPartsAreReported checks that an object which needs a missing controller or plugin is
+// reported: each part names the rows for it.
+func TestMissingPartsAreReported(t *testing.T) {
+	reported := map[string]bool{}
+	for _, k := range features.Kinds() {
+		for _, row := range k.Rows {
+			reported[strings.TrimSpace(k.Kind+" "+row.Path)] = row.State == features.Reported
+		}
+	}
+	for _, p := range slices.Concat(features.Controllers(), features.AdmissionPlugins()) {
+		require.Equal(t, p.State == features.Reported, len(p.Uses) > 0, p.Name)
+		for _, use := range p.Uses {
+			require.True(t, reported[use], "%s: the use of %s is not reported", p.Name, use)
+		}
+	}
 }
 
 // shownElsewhere are the tests of rows in packages that do not record reads.
@@ -69,6 +92,12 @@ var shownElsewhere = map[string]string{
 	"TestRolesDecide":                                   "the server decodes roles into their Go types",
 	"TestAttach":                                        "package containers reads what a client asks for",
 	"TestUpdatesAreRefused":                             "package validation reads what is stored",
+	"TestPodsAreBoundAndEvicted":                        "the server and stage/memory carry out what is not stored",
+	"TestWorkloadsAreScaled":                            "the server and stage/memory carry out what is not stored",
+	"TestTokensOfServiceAccounts":                       "the server answers what is not stored",
+	"TestImpersonation":                                 "the server answers what is not stored",
+	"TestServiceAccountsOfPods":                         "the server decodes Pods into their Go type",
+	"TestReviewsOfAccess":                               "the server answers what is not stored",
 }
 
 // TestReadsOfRowsAreRecorded checks that the test of each row that is read runs in a package where
@@ -109,9 +138,9 @@ func observe(t *testing.T, r *features.Report, text string, isNew bool) {
 func TestUsesAreCounted(t *testing.T) {
 	var traced []string
 	r := features.NewReport(features.Options{Trace: func(u features.Use) { traced = append(traced, u.String()) }})
-	observe(t, r, `{apiVersion: v1, kind: Pod, metadata: {namespace: a, name: x, uid: x}, spec: {runtimeClassName: gvisor, serviceAccountName: default}}`, true)
-	observe(t, r, `{apiVersion: v1, kind: Pod, metadata: {namespace: a, name: y, uid: y}, spec: {runtimeClassName: gvisor}}`, true)
-	observe(t, r, `{apiVersion: v1, kind: Pod, metadata: {namespace: a, name: y, uid: y, generation: 2}, spec: {runtimeClassName: gvisor}}`, false)
+	observe(t, r, `{apiVersion: v1, kind: Pod, metadata: {namespace: a, name: x, uid: x}, spec: {schedulingGroup: {podGroupName: g}, serviceAccountName: default}}`, true)
+	observe(t, r, `{apiVersion: v1, kind: Pod, metadata: {namespace: a, name: y, uid: y}, spec: {schedulingGroup: {podGroupName: g}}}`, true)
+	observe(t, r, `{apiVersion: v1, kind: Pod, metadata: {namespace: a, name: y, uid: y, generation: 2}, spec: {schedulingGroup: {podGroupName: g}}}`, false)
 	observe(t, r, `{apiVersion: v1, kind: Pod, metadata: {namespace: a, name: z, uid: z}, spec: {containers: [{}, {resources: {claims: [{name: gpu}]}}]}}`, true)
 	var uses []string
 	for _, u := range r.Uses() {
@@ -119,7 +148,7 @@ func TestUsesAreCounted(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"Pod spec.containers[].resources.claims: not modelled: dynamic resource allocation (1 object a/z)",
-		"Pod spec.runtimeClassName: not modelled: overhead and Nodes of a RuntimeClass (2 objects, first a/x)",
+		"Pod spec.schedulingGroup: not modelled: Pods that are scheduled together (2 objects, first a/x)",
 	}, uses)
 	require.Len(t, traced, 2)
 }

@@ -22,18 +22,23 @@ func podKinds() []Kind {
 		modelled("a Node scores higher if it has the images", "TestSameDecisions", "spec.volumes[].image"),
 		also("the scheduler, which leaves such a Pod waiting", "TestResourceClaimsAreReported", reported("dynamic resource allocation", "spec.resourceClaims")),
 		reported("dynamic resource allocation", "spec.resources.claims"),
-		also("the scheduler, which waits for the claim", "TestAnEphemeralVolumeWaitsForItsClaim", reported("a claim is created for the volume", "spec.volumes[].ephemeral")),
+		modelled("a claim is created for the volume", "TestEphemeralVolumes", "spec.volumes[].ephemeral"),
 		modelled("two Pods must not write to the same disk", "TestTwoPodsDoNotWriteToOneDisk", "spec.volumes[].gcePersistentDisk", "spec.volumes[].awsElasticBlockStore", "spec.volumes[].rbd", "spec.volumes[].iscsi"),
-		reported("overhead and Nodes of a RuntimeClass", "spec.runtimeClassName"),
+		modelled("overhead and Nodes of a RuntimeClass", "TestRuntimeClasses", "spec.runtimeClassName"),
 		reported("Pods that are scheduled together", "spec.schedulingGroup", "spec.workloadRef"),
-		reportedUnless("the ServiceAccount has to exist", "spec.serviceAccountName", "default"),
-		reportedUnless("the ServiceAccount has to exist", "spec.serviceAccount", "default"),
+		serviceAccount("spec.serviceAccountName"), serviceAccount("spec.serviceAccount"),
 		onNodes("volumes", volumesOnNodes()...),
 		onNodes("how containers run", "spec.ephemeralContainers", "spec.securityContext", "spec.hostPID", "spec.hostIPC", "spec.hostUsers",
 			"spec.shareProcessNamespace", "spec.os", "spec.imagePullSecrets", "spec.automountServiceAccountToken", "spec.enableServiceLinks"),
 		onNodes("names and addresses", "spec.dnsPolicy", "spec.dnsConfig", "spec.hostAliases", "spec.setHostnameAsFQDN", "spec.hostnameOverride"),
 		modelled("what a kubelet writes", "TestCases", "status"),
 	)}
+}
+
+// serviceAccount is the row of the name of a ServiceAccount.
+func serviceAccount(path string) []Row {
+	const reader = "the server of stage/lab/apiserver with its option ServiceAccounts, which does the same"
+	return withHooks("serviceaccounts", also(reader, "TestServiceAccountsOfPods", reportedUnless("the ServiceAccount has to exist", path, "default")))
 }
 
 // containers are the rows of a container.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -35,16 +36,33 @@ type Use struct {
 
 // String returns the use on one line.
 func (u Use) String() string {
-	field := u.Kind.Kind
-	if u.Path != "" {
-		field += " " + u.Path
-	}
 	objects := "1 object"
 	if u.Count > 1 {
 		objects = fmt.Sprintf("%d objects, first", u.Count)
 	}
-	return fmt.Sprintf("%s: not modelled: %s (%s %s)", field, u.Feature+u.also(), objects, strings.TrimPrefix(u.First.String(), "/"))
+	return fmt.Sprintf("%s (%s %s)", u.What(), objects, strings.TrimPrefix(u.First.String(), "/"))
 }
+
+// What returns the text of the use without its objects.
+func (u Use) What() string {
+	return fmt.Sprintf("%s: not modelled: %s", strings.TrimSpace(u.Kind.Kind+" "+u.Path), u.Feature+u.also())
+}
+
+// Find returns what an object of a kind uses and has no effect: for each use Count is 1. It is safe
+// for concurrent use.
+func Find(kind schema.GroupVersionKind, obj *unstructured.Unstructured) (found []Use) {
+	for _, c := range reportedChecks()[kind] {
+		if c.isUsed(obj.Object, c.path) {
+			u := c.use
+			u.Count, u.First = 1, types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+			found = append(found, u)
+		}
+	}
+	return found
+}
+
+// reportedChecks are the checks of all rows, which Find does not change.
+var reportedChecks = sync.OnceValue(func() map[schema.GroupVersionKind][]*check { return NewReport(Options{}).kinds })
 
 // A Report collects uses.
 type Report struct {
@@ -156,7 +174,7 @@ func (r *Report) Uses() (all []Use) {
 // isUsed reports whether a value has an effect at a path below it.
 func (c *check) isUsed(v any, path []string) bool {
 	if len(path) == 0 {
-		return !isEmpty(v) && !slices.Contains(c.use.Unless, fmt.Sprint(v))
+		return !isEmpty(v) && !slices.Contains(c.use.Unless, fmt.Sprint(v)) && (c.use.Only == nil || slices.Contains(c.use.Only, fmt.Sprint(v)))
 	}
 	fields, ok := v.(map[string]any)
 	if !ok {

@@ -15,7 +15,7 @@ func volumeKinds() []Kind {
 		kind("", "v1", "PersistentVolumeClaim", "persistentvolumeclaim", claim("spec."), status("TestClaimsAreBound")),
 		kind("storage.k8s.io", "v1", "StorageClass", "",
 			modelled("claims are bound at once, or with their Pod, where the class allows", "TestAClaimIsBoundWhereItsClassAllows", "provisioner", "reclaimPolicy", "volumeBindingMode", "allowedTopologies"),
-			reported("claims can grow", "allowVolumeExpansion"),
+			modelled("claims can grow", "TestClaimsThatGrow", "allowVolumeExpansion"),
 			onNodes("read by provisioners", "parameters", "mountOptions")),
 		kind("storage.k8s.io", "v1", "CSINode", "", modelled("how many volumes a Node takes", "TestVolumesOfANodeAreCounted", "spec.drivers[].name", "spec.drivers[].allocatable"),
 			onNodes("read by drivers", "spec.drivers[].nodeID", "spec.drivers[].topologyKeys")),

@@ -53,9 +53,11 @@ func TestResourceClaimsAreReported(t *testing.T) {
 	require.Contains(t, c.Message("Pod", "p", "PodScheduled"), "stagecraft does not model dynamic resource allocation")
 }
 
-// TestAnEphemeralVolumeWaitsForItsClaim: the claim is created by a controller that is not modelled.
+// TestAnEphemeralVolumeWaitsForItsClaim: a quota keeps the claim from being created.
 func TestAnEphemeralVolumeWaitsForItsClaim(t *testing.T) {
 	c := clustertest.New(t, clustertest.Options{Nodes: 1})
+	c.Load(`{apiVersion: v1, kind: ResourceQuota, metadata: {name: none}, spec: {hard: {persistentvolumeclaims: "0"}}}`)
+	c.Settle()
 	c.Load(clustertest.Pod("p", "volumes: [{name: v, ephemeral: {volumeClaimTemplate: {spec: {}}}}], "+half))
 	c.Settle()
 	require.Contains(t, c.Message("Pod", "p", "PodScheduled"), `waiting for ephemeral volume controller to create the persistentvolumeclaim "p-v"`)

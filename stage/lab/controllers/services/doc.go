@@ -1,5 +1,5 @@
-// Package services has two controllers of Services: one gives them addresses, the other lists their
-// Pods in EndpointSlices and Endpoints. Package stage/lab/controllers/admission allocates node
+// Package services has three controllers of Services: one gives them addresses, one lists their
+// Pods in EndpointSlices and Endpoints, and one copies the Endpoints of users into EndpointSlices. Package stage/lab/controllers/admission allocates node
 // ports.
 //
 // # Usage

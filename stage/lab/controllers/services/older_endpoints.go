@@ -104,8 +104,12 @@ func labelsOfService(service *unstructured.Unstructured) map[string]any {
 
 // changedLabels are the labels for a merge patch. A label that must be deleted is null.
 func changedLabels(old *unstructured.Unstructured, next map[string]any) map[string]any {
+	return changedKeys(fields.Map(old.Object, "metadata", "labels"), next)
+}
+
+// changedKeys is the change of labels or annotations for a merge patch.
+func changedKeys(before, next map[string]any) map[string]any {
 	change := map[string]any{}
-	before := fields.Map(old.Object, "metadata", "labels")
 	for key, v := range next {
 		if before[key] != v {
 			change[key] = v

@@ -1,5 +1,6 @@
 // Package volumes has the controllers of PersistentVolumeClaims and PersistentVolumes. They bind
-// claims to volumes, provision and delete volumes, and keep both while they are in use.
+// claims to volumes, provision, grow and delete volumes, create the claims of ephemeral volumes, and
+// keep claims and volumes while they are in use.
 //
 // # Usage
 //

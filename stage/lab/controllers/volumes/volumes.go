@@ -118,6 +118,9 @@ func reconcileClaim(c control.Call, claim *unstructured.Unstructured) (reconcile
 	if err != nil || volume == nil {
 		return reconcile.Result{}, err
 	}
+	if volume, err = grow(c, claim, class, volume); err != nil {
+		return reconcile.Result{}, err
+	}
 	return reconcile.Result{}, bindClaim(c, claim, volume)
 }
 

@@ -55,3 +55,51 @@ func TestTheSmallestVolumeIsTaken(t *testing.T) {
 	c.Settle()
 	require.Contains(t, c.Status("Pod", "p"), "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.")
 }
+
+// TestVolumesGrow checks that the volume of a claim follows the size that the claim asks for, if its
+// class allows that.
+func TestVolumesGrow(t *testing.T) {
+	c := clustertest.New(t, clustertest.Options{Nodes: 1})
+	c.Load(`{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: grows}, provisioner: x.io/p, allowVolumeExpansion: true}
+---
+{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fixed}, provisioner: x.io/p}
+---
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a}, spec: {storageClassName: grows, accessModes: [ReadWriteOnce], resources: {requests: {storage: 2Gi}}}}
+---
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: b}, spec: {storageClassName: fixed, accessModes: [ReadWriteOnce], resources: {requests: {storage: 2Gi}}}}`)
+	c.Settle()
+	for name, want := range map[string]string{"a": "3Gi", "b": "2Gi"} {
+		c.Patch("PersistentVolumeClaim", name, `{spec: {resources: {requests: {storage: 3Gi}}}}`) // without the admission, which refuses b
+		c.Settle()
+		require.Equal(t, want, c.Field("PersistentVolumeClaim", name, "status", "capacity", "storage"))
+		require.Equal(t, want, c.Field("PersistentVolume", c.Field("PersistentVolumeClaim", name, "spec", "volumeName").(string), "spec", "capacity", "storage"))
+	}
+	require.Empty(t, c.Errors)
+}
+
+// TestEphemeralVolumes checks that the claim of an ephemeral volume is created and bound, that it is
+// deleted with its Pod, and that a claim of another owner is not taken.
+func TestEphemeralVolumes(t *testing.T) {
+	c := clustertest.New(t, clustertest.Options{Nodes: 1})
+	pod := func(name string) string {
+		return `{apiVersion: v1, kind: Pod, metadata: {name: ` + name + `}, spec: {containers: [{name: c, image: i}], volumes: [{name: scratch,
+  ephemeral: {volumeClaimTemplate: {metadata: {labels: {of: scratch}}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}}]}}`
+	}
+	c.Load(clustertest.Manifest("storageclass") + "\n---\n" + pod("p"))
+	c.Settle()
+	c.RequireCurrent("Pod", "p")
+	claim := c.Get("PersistentVolumeClaim", "p-scratch")
+	require.Equal(t, "Bound", c.Field("PersistentVolumeClaim", "p-scratch", "status", "phase"))
+	require.Equal(t, map[string]string{"of": "scratch"}, claim.GetLabels())
+	require.Equal(t, "p", claim.GetOwnerReferences()[0].Name)
+	c.DeleteNow("Pod", "p")
+	c.Settle()
+	require.Empty(t, c.List("PersistentVolumeClaim", ""))
+	require.Empty(t, c.Errors)
+
+	c.Load(`{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: q-scratch}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`)
+	c.Load(pod("q"))
+	c.Advance(1)
+	require.NotEmpty(t, c.Errors)
+	require.Contains(t, c.Errors[0], "ephemeral volume scratch: PVC default/q-scratch was not created for pod default/q (pod is not owner)")
+}

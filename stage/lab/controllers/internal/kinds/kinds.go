@@ -29,6 +29,7 @@ var (
 	CSIDriver               = schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "CSIDriver"}
 	CSIStorageCapacity      = schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "CSIStorageCapacity"}
 	VolumeAttachment        = schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "VolumeAttachment"}
+	RuntimeClass            = schema.GroupVersionKind{Group: "node.k8s.io", Version: "v1", Kind: "RuntimeClass"}
 	ResourceQuota           = schema.GroupVersionKind{Version: "v1", Kind: "ResourceQuota"}
 	LimitRange              = schema.GroupVersionKind{Version: "v1", Kind: "LimitRange"}
 	StorageClass            = schema.GroupVersionKind{Group: "storage.k8s.io", Version: "v1", Kind: "StorageClass"}

@@ -134,7 +134,9 @@ func fault(rows []features.Row, path string) string {
 }
 
 // isRead reports whether the table says that something reads the fields of a row.
-func isRead(row features.Row) bool { return row.State == features.Modelled || row.Also != "" }
+func isRead(row features.Row) bool {
+	return row.State == features.Modelled || row.State == features.Stored || row.Also != ""
+}
 
 // isBelow reports whether a path is the path of a field, or of a field below it.
 func isBelow(path, field string) bool {

@@ -15,10 +15,6 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// plain are the kinds that hold data for users and programs. No part of a control plane acts on
-// them, except as referring kinds say.
-var plain = []string{"ConfigMap", "Secret", "Event", "Lease", "Endpoints", "EndpointSlice", "ServiceAccount", "PodTemplate", "ControllerRevision", "IPAddress"}
-
 // TestEveryFieldHasARow walks the Go types of the kinds in the table. A field has its own row, or a
 // row above it, or its fields have rows.
 func TestEveryFieldHasARow(t *testing.T) {
@@ -44,7 +40,7 @@ func isOlder(path string) bool {
 	return slices.Contains([]string{"spec.schedulingGroup", "spec.workloadRef", "spec.scheduling", "spec.jobTemplate.spec.scheduling", "spec.podPreemptionPolicy", "spec.preventPodSchedulingIfMissing"}, path)
 }
 
-// TestEveryKindHasRows checks that all kinds of a cluster in memory are in the table, or plain.
+// TestEveryKindHasRows checks that all kinds of a cluster in memory are in the table.
 func TestEveryKindHasRows(t *testing.T) {
 	known := map[schema.GroupVersionKind]bool{}
 	for _, k := range features.Kinds() {
@@ -52,7 +48,7 @@ func TestEveryKindHasRows(t *testing.T) {
 		known[k.GroupVersionKind] = true
 	}
 	for _, k := range memory.New(memory.Options{}).Kinds() {
-		require.True(t, known[k.GroupVersionKind] || slices.Contains(plain, k.Kind), "%s has no rows", k.GroupVersionKind)
+		require.True(t, known[k.GroupVersionKind], "%s has no rows", k.GroupVersionKind)
 	}
 }
 
