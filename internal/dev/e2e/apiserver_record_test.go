@@ -104,12 +104,8 @@ func discoveredVersions(t *testing.T) (all []discoveredVersion) {
 	return all
 }
 
-// unprinted are the resources whose table in stage/lab/apiserver has only name and age.
-var unprinted = map[string]bool{
-	"apiservices": true, "componentstatuses": true, "certificatesigningrequests": true, "flowschemas": true, "ipaddresses": true,
-	"mutatingadmissionpolicies": true, "mutatingadmissionpolicybindings": true, "prioritylevelconfigurations": true,
-	"resourceclaims": true, "resourceslices": true, "servicecidrs": true,
-}
+// unprinted are the resources that stage/lab/apiserver does not have.
+var unprinted = map[string]bool{"componentstatuses": true}
 
 // columnsOf asks a kube-apiserver for the columns of a resource.
 func columnsOf(t *testing.T, group, version, resource string) []metav1.TableColumnDefinition {

@@ -95,7 +95,11 @@ func tableOf(t *testing.T, config *rest.Config, r servedResource, u *unstructure
 	text := ""
 	for _, row := range table.Rows {
 		for i, cell := range row.Cells {
-			text += fmt.Sprintf("%s: %#v\n", table.ColumnDefinitions[i].Name, cell)
+			name := "Age" // rows of IPAddresses have one cell more than there are columns
+			if i < len(table.ColumnDefinitions) {
+				name = table.ColumnDefinitions[i].Name
+			}
+			text += fmt.Sprintf("%s: %#v\n", name, cell)
 		}
 		text += jsonText(t, row.Conditions)
 	}

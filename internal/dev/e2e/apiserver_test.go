@@ -13,8 +13,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	discoveryv2 "k8s.io/api/apidiscovery/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
@@ -134,6 +136,34 @@ func requireSameJSON(t *testing.T, recorded, now string) {
 	}
 }
 
+// TestStorageVersionHashes compares what discovery says of how objects are stored.
+func TestStorageVersionHashes(t *testing.T) {
+	ours := apiserver.Start(t, memory.New(memory.Options{}), apiserver.Options{})
+	hashes := func(config *rest.Config, path string) map[string]string {
+		found := map[string]string{}
+		answer := send(t, config, httpRequest{Path: path})
+		if answer.code != http.StatusOK {
+			return found // of a definition of another test
+		}
+		var list metav1.APIResourceList
+		require.NoError(t, json.Unmarshal(answer.body, &list))
+		for _, r := range list.APIResources {
+			found[r.Name] = r.StorageVersionHash
+		}
+		return found
+	}
+	for _, g := range discoveredVersions(t) {
+		path := "/apis/" + g.group + "/" + g.Version
+		if g.group == "" {
+			path = "/api/" + g.Version
+		}
+		theirs := hashes(plane.Config(), path)
+		for name, hash := range hashes(ours, path) {
+			assert.Equal(t, theirs[name], hash, "%s %s", path, name)
+		}
+	}
+}
+
 // An httpRequest is a request in testdata/http.yaml.
 type httpRequest struct {
 	Method, Path, Body           string
@@ -214,7 +244,9 @@ func send(t *testing.T, config *rest.Config, r httpRequest) httpAnswer {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
-	return httpAnswer{resp.StatusCode, resp.Header.Get("Content-Type"), resp.Header.Values("Warning"), body}
+	// What is not modelled only the server in memory says.
+	warnings := slices.DeleteFunc(resp.Header.Values("Warning"), func(text string) bool { return strings.Contains(text, ": not modelled: ") })
+	return httpAnswer{resp.StatusCode, resp.Header.Get("Content-Type"), slices.Clip(warnings), body}
 }
 
 var uids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)

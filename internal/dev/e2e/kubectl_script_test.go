@@ -171,6 +171,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\b\d+m?\d*s\b`), "AGE"},
 	{regexp.MustCompile(`\(x\d+ over AGE\)`), ""},
 	{regexp.MustCompile(`X509SHA256=[0-9a-f]+`), "HASH"},
+	{regexp.MustCompile(`(?m)^Warning: .*: not modelled: .*\n`), ""}, // what only the server in memory says
 	{regexp.MustCompile(`  +`), "  "},
 }
 

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -80,6 +81,8 @@ func (s *Server) restore(c *call, verb string) {
 		_ = provisioning.Provision(c.ctx, s.cluster, c.namespace, s.ca)
 	case s.roles != nil && !s.bare && c.of.kind == clusterRoles && verb != "get" && verb != "list" && verb != "watch":
 		_ = roles.Aggregate(context.WithoutCancel(c.r.Context()), s.cluster)
+	case !s.bare && c.of.kind == validatingPolicies && (verb == "create" || verb == "update" || verb == "patch"):
+		_ = s.checkTypes(context.WithoutCancel(c.r.Context()), cmp.Or(c.name, c.made))
 	}
 }
 

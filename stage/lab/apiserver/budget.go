@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -47,12 +48,38 @@ func (b *budget) Value(key any) any {
 }
 
 // begin gives a request its budget, which the caller ends.
-func (s *Server) begin(r *http.Request, as *user.DefaultInfo) (*http.Request, *budget) {
+func (s *Server) begin(r *http.Request, as *user.DefaultInfo) (*http.Request, *budget, error) {
 	b := &budget{Context: r.Context(), large: s.large, user: as}
-	if s.maxTime > 0 && !isWatch(r) && !isStream(r) {
-		b.Context, b.cancel = context.WithTimeout(b.Context, s.maxTime)
+	if !isWatch(r) && !isStream(r) {
+		limit, err := s.timeOf(r)
+		if err != nil {
+			return nil, nil, err
+		}
+		if limit > 0 {
+			b.Context, b.cancel = context.WithTimeout(b.Context, limit)
+		}
 	}
-	return r.WithContext(b), b
+	return r.WithContext(b), b, nil
+}
+
+// timeOf returns how long a request may take, which its parameter timeout can make shorter; 0 without
+// a limit.
+func (s *Server) timeOf(r *http.Request) (time.Duration, error) {
+	if !strings.Contains(r.URL.RawQuery, "timeout=") {
+		return s.maxTime, nil
+	}
+	given := r.URL.Query().Get("timeout")
+	if given == "" {
+		return s.maxTime, nil
+	}
+	limit, err := time.ParseDuration(given)
+	switch {
+	case err != nil:
+		return 0, badRequest("invalid timeout specified in the request URL - %v", err)
+	case limit <= 0 || s.maxTime > 0 && limit > s.maxTime:
+		return s.maxTime, nil
+	}
+	return limit, nil
 }
 
 func (b *budget) end() {

@@ -379,7 +379,7 @@ func TestUsage(t *testing.T) {
 		require.NoError(t, err, string(text))
 		return string(text)
 	}
-	require.JSONEq(t, `{"apiVersion":"metrics.k8s.io/v1beta1","kind":"PodMetrics","metadata":{"name":"p","namespace":"default","creationTimestamp":"2006-01-02T15:04:05Z"},
+	require.JSONEq(t, `{"apiVersion":"metrics.k8s.io/v1beta1","kind":"PodMetrics","metadata":{"name":"p","namespace":"default","creationTimestamp":"2006-01-02T15:04:05Z","labels":{"topology.kubernetes.io/region":"lab","topology.kubernetes.io/zone":"lab-a"}},
 		"timestamp":"2006-01-02T15:04:05Z","window":"15s","containers":[{"name":"c","usage":{"cpu":"250m","memory":"64Mi"}}]}`, read("namespaces/default/pods/p"))
 	require.Contains(t, read("pods"), `"kind":"PodMetricsList"`)
 	require.NotContains(t, read("pods?labelSelector=app"), "250m")

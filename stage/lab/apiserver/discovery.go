@@ -1,6 +1,9 @@
 package apiserver
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -35,11 +38,6 @@ func serveVersion(_ *Server, w http.ResponseWriter, r *http.Request) {
 		Major: "1", Minor: "36", EmulationMajor: "1", EmulationMinor: "36", MinCompatibilityMajor: "1", MinCompatibilityMinor: "35",
 		GitVersion: "v1.36.3+stagecraft", GitTreeState: "clean", BuildDate: "1970-01-01T00:00:00Z", Compiler: "gc", Platform: "linux/amd64",
 	})
-}
-
-// serveHealth answers the checks of health: a server that answers is healthy.
-func serveHealth(_ *Server, w http.ResponseWriter, _ *http.Request) {
-	writeText(w, http.StatusOK, "ok")
 }
 
 // serveNothing answers a path that does not exist.
@@ -124,7 +122,8 @@ func (v versionEndpoint) serve(s *Server, w http.ResponseWriter, r *http.Request
 // unaggregated lists the resources and subresources of a group version.
 func (g group) unaggregated() (all []metav1.APIResource) {
 	for _, r := range g.resources {
-		of := metav1.APIResource{Name: r.Resource, SingularName: r.SingularResource, Namespaced: r.isNamespaced(), Kind: r.kind.Kind, Verbs: r.Verbs, ShortNames: r.ShortNames, Categories: r.Categories}
+		of := metav1.APIResource{Name: r.Resource, SingularName: r.SingularResource, Namespaced: r.isNamespaced(), Kind: r.kind.Kind, Verbs: r.Verbs, ShortNames: r.ShortNames, Categories: r.Categories,
+			StorageVersionHash: r.storageVersionHash()}
 		all = append(all, of)
 		for _, sub := range r.Subresources {
 			kind := sub.ResponseKind
@@ -133,6 +132,23 @@ func (g group) unaggregated() (all []metav1.APIResource) {
 		}
 	}
 	return all
+}
+
+// storedEarlier are the kinds that kube-apiserver 1.36 stores in a version that it does not serve.
+var storedEarlier = map[schema.GroupKind]string{
+	{Group: "admissionregistration.k8s.io", Kind: "MutatingAdmissionPolicy"}:        "v1beta1",
+	{Group: "admissionregistration.k8s.io", Kind: "MutatingAdmissionPolicyBinding"}: "v1beta1",
+	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:               "v1beta1",
+}
+
+// storageVersionHash changes with the kind as which objects are stored; "" if none are.
+func (r *resource) storageVersionHash() string {
+	if r.virtual || r.measured {
+		return ""
+	}
+	version := cmp.Or(storedEarlier[r.storage.GroupKind()], r.storage.Version)
+	sum := sha256.Sum256([]byte(r.storage.Group + "/" + version + "/" + r.storage.Kind))
+	return base64.StdEncoding.EncodeToString(sum[:8])
 }
 
 // otherGroup and otherVersion are those of a subresource's kind if they are not those of the

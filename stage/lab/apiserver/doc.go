@@ -108,9 +108,8 @@
 // filled in with defaults and validated by their schema, rules in CEL included, as
 // k8s.io/apiextensions-apiserver does it, and conversion webhooks; admission webhooks, as
 // the plugins of k8s.io/apiserver call them, over the network or handed to a handler of the test
-// ([Options].Webhooks), and admission policies, as k8s.io/apiserver decides about them, but that nobody
-// keeps what they have to say to an audit log, and that nobody checks the types of their expressions for
-// their status; both also about Scales, Bindings, Evictions and TokenRequests; the admission plugin
+// ([Options].Webhooks), and admission policies, as k8s.io/apiserver decides about them and checks the types
+// of their expressions; their audit annotations are discarded; both also about Scales, Bindings, Evictions and TokenRequests; the admission plugin
 // ServiceAccount by [Options].ServiceAccounts; managedFields from creation on; dry runs;
 // the subresources status, scale, binding, eviction, finalize and approval; log, exec, attach and portforward, see below;
 // reviews of access; tokens of ServiceAccounts; RBAC by [Options].RBAC, with the checks of those who grant rights,
@@ -122,6 +121,7 @@
 // controller-runtime and of two operators fail or vary, and why, in internal/dev/e2e/suites/testdata.
 //
 // MISSING.md of module stage/lab lists what a kube-apiserver has in addition; a request for it is
-// refused. HorizontalPodAutoscalers of autoscaling/v1 show the CPU alone. The lab's scheduler owns
+// refused. The first write of an object that asks for a feature without an effect is answered with a header
+// Warning, once for each kind and field, see FEATURES.md. HorizontalPodAutoscalers of autoscaling/v1 show the CPU alone. The lab's scheduler owns
 // spec.nodeName of what it binds, which has no owner after a Binding.
 package apiserver

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -57,7 +58,7 @@ func Listen(c *memory.Cluster, o ListenOptions) (*Listener, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("apiserver: %w", err), socket.Close())
 	}
-	l := &Listener{url: "https://" + socket.Addr().String(), token: rand.Text(), signer: signer, done: make(chan error, 1)}
+	l := &Listener{url: "https://" + reachable(socket.Addr()), token: rand.Text(), signer: signer, done: make(chan error, 1)}
 	certificate := signer.pair
 	if o.Certificate != nil {
 		certificate = *o.Certificate
@@ -74,6 +75,16 @@ func Listen(c *memory.Cluster, o ListenOptions) (*Listener, error) {
 	l.server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	go func() { l.done <- l.server.ServeTLS(socket, "", "") }()
 	return l, nil
+}
+
+// reachable returns an address at which a client of this machine reaches a server: one that listens on
+// all addresses is on loopback.
+func reachable(address net.Addr) string {
+	tcp, is := address.(*net.TCPAddr)
+	if !is || !tcp.IP.IsUnspecified() {
+		return address.String()
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
 }
 
 // newServer returns a server that does not wait for clients without end.

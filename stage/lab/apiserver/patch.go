@@ -31,6 +31,7 @@ func (c *call) patch() error {
 		return err
 	}
 	c.warnOfFinalizers(before, u)
+	c.warnOfUnmodelled(u, o.DryRun)
 	if before == nil {
 		return c.write(http.StatusCreated, u)
 	}

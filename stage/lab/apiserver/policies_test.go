@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	admissionregistration "k8s.io/api/admissionregistration/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -236,4 +237,43 @@ func TestPatternsThatObjectsMakeAreBounded(t *testing.T) {
 			require.NoError(t, create(t, cluster, fields(t, object+`a"}}`)))
 		})
 	}
+}
+
+// TestTypesOfPoliciesAreChecked checks that the status of a policy names the expressions that do not fit
+// the types of its objects, built-in and custom.
+func TestTypesOfPoliciesAreChecked(t *testing.T) {
+	cluster := memory.New(memory.Options{})
+	config := apiserver.Start(t, cluster, apiserver.Options{})
+	require.NoError(t, cluster.Load(t.Context(), []byte(cakes)))
+	c := kubernetes.NewForConfigOrDie(config).AdmissionregistrationV1().ValidatingAdmissionPolicies()
+	policy := &admissionregistration.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: admissionregistration.ValidatingAdmissionPolicySpec{
+		MatchConstraints: &admissionregistration.MatchResources{ResourceRules: []admissionregistration.NamedRuleWithOperations{{RuleWithOperations: admissionregistration.RuleWithOperations{
+			Operations: []admissionregistration.OperationType{admissionregistration.Create},
+			Rule:       admissionregistration.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"}}}}}},
+		Validations: []admissionregistration.Validation{{Expression: "object.spec.replicas < 5"}, {Expression: "object.spec.replicas == 'many'"}, {Expression: "object.spec.nothing == 1"}}}}
+	_, err := c.Create(t.Context(), policy, metav1.CreateOptions{})
+	require.NoError(t, err)
+	status := func(generation int64) (warnings []string) {
+		require.Eventually(t, func() bool {
+			policy, err = c.Get(t.Context(), "p", metav1.GetOptions{})
+			require.NoError(t, err)
+			return policy.Status.ObservedGeneration == generation
+		}, time.Minute, time.Millisecond)
+		require.NotNil(t, policy.Status.TypeChecking)
+		for _, w := range policy.Status.TypeChecking.ExpressionWarnings {
+			warnings = append(warnings, w.FieldRef+": "+w.Warning)
+		}
+		return warnings
+	}
+	found := status(1)
+	require.Len(t, found, 2)
+	require.Contains(t, found[0], "spec.validations[1].expression: apps/v1, Kind=Deployment: ERROR: <input>:1:22: found no matching overload for '_==_' applied to '(int, string)'")
+	require.Contains(t, found[1], "spec.validations[2].expression: apps/v1, Kind=Deployment: ERROR: <input>:1:12: undefined field 'nothing'")
+
+	policy.Spec.MatchConstraints.ResourceRules[0].Rule = admissionregistration.Rule{APIGroups: []string{"x.io"}, APIVersions: []string{"v1"}, Resources: []string{"cakes"}}
+	policy.Spec.Validations = []admissionregistration.Validation{{Expression: "object.metadata.name != 'a'"}, {Expression: "object.nothing == 1"}}
+	_, err = c.Update(t.Context(), policy, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	require.Len(t, status(2), 1)
+	require.Contains(t, status(2)[0], "spec.validations[1].expression: x.io/v1, Kind=Cake: ERROR: <input>:1:7: undefined field 'nothing'")
 }

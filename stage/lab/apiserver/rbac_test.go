@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -241,4 +242,33 @@ func TestConnectionsNeedTheRightToCreate(t *testing.T) {
 	err := client.Get().AbsPath("/api/v1/namespaces/default/pods/p/exec").Param("command", "x").Do(t.Context()).Error()
 	require.EqualError(t, err, `pods "p" is forbidden: `, "kube-apiserver's own words: see internal/dev/e2e/testdata/roles.yaml")
 	require.True(t, apierrors.IsNotFound(client.Get().AbsPath("/api/v1/namespaces/default/pods/p/log").Do(t.Context()).Error()))
+}
+
+// TestSignersOfCertificates checks that approvers and signers need the right for the signer of a request.
+func TestSignersOfCertificates(t *testing.T) {
+	r := startRuled(t)
+	requests := []string{"certificatesigningrequests/approval", "certificatesigningrequests/status"}
+	r.role("writer", rbacv1.PolicyRule{Verbs: []string{"update"}, APIGroups: []string{"certificates.k8s.io"}, Resources: requests})
+	r.role("approver", rbacv1.PolicyRule{Verbs: []string{"approve"}, APIGroups: []string{"certificates.k8s.io"}, Resources: []string{"signers"}, ResourceNames: []string{"example.com/*"}})
+	r.role("signer", rbacv1.PolicyRule{Verbs: []string{"sign"}, APIGroups: []string{"certificates.k8s.io"}, Resources: []string{"signers"}, ResourceNames: []string{"example.com/a"}})
+	for _, user := range []string{"none", "both"} {
+		r.bind(user, "writer", true)
+	}
+	r.bind("both", "approver", true)
+	r.bind("both", "signer", true)
+	csr, err := r.admin.CertificatesV1().CertificateSigningRequests().Create(t.Context(), &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: "a"},
+		Spec: certificatesv1.CertificateSigningRequestSpec{Request: certificateRequest(t), SignerName: "example.com/a", Usages: []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth}}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	csr.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: "Test"}}
+	_, err = r.as("none").CertificatesV1().CertificateSigningRequests().UpdateApproval(t.Context(), "a", csr, metav1.UpdateOptions{})
+	require.ErrorContains(t, err, `certificatesigningrequests.certificates.k8s.io "a" is forbidden: user not permitted to approve requests with signerName "example.com/a"`)
+	csr, err = r.as("both").CertificatesV1().CertificateSigningRequests().UpdateApproval(t.Context(), "a", csr, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	_, err = r.as("none").CertificatesV1().CertificateSigningRequests().UpdateStatus(t.Context(), csr, metav1.UpdateOptions{})
+	require.NoError(t, err, "nothing is signed")
+	csr.Status.Certificate = []byte("-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n")
+	_, err = r.as("none").CertificatesV1().CertificateSigningRequests().UpdateStatus(t.Context(), csr, metav1.UpdateOptions{})
+	require.ErrorContains(t, err, `user not permitted to sign requests with signerName "example.com/a"`)
+	_, err = r.as("both").CertificatesV1().CertificateSigningRequests().UpdateStatus(t.Context(), csr, metav1.UpdateOptions{})
+	require.False(t, apierrors.IsForbidden(err), "%v", err)
 }

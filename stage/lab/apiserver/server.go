@@ -22,6 +22,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/tokens"
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/webhooks"
 	"github.com/stagecraft-go/stagecraft/stage/lab/containers"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/admission"
 	"github.com/stagecraft-go/stagecraft/stage/lab/defaults"
 	"github.com/stagecraft-go/stagecraft/stage/lab/definitions"
 	"github.com/stagecraft-go/stagecraft/stage/lab/definitions/validity"
@@ -101,6 +102,7 @@ type Server struct {
 	meter       *containers.Meter
 	signer      *tokens.Signer
 	roles       *rbac.Index // nil: everything is allowed
+	told        told
 }
 
 // New returns a server for a cluster, which from now on fills in what objects leave open, refuses what is
@@ -121,6 +123,9 @@ func New(c *memory.Cluster, o Options) (*Server, error) {
 		meter: containers.NewMeter(c)}
 	c.TrackFields()
 	c.Extend(defaults.Hooks())
+	if !c.HasHooks(admission.Hooks().Name) { // a lab has its own
+		c.Extend(admission.Hooks())
+	}
 	if o.ServiceAccounts {
 		c.Extend(podaccounts.Hooks())
 	}
@@ -130,6 +135,7 @@ func New(c *memory.Cluster, o Options) (*Server, error) {
 		return nil, fmt.Errorf("apiserver: %w", err)
 	}
 	c.Extend(validation.Hooks())
+	c.Extend(admission.Plugins())
 	c.Extend(sizes())
 	compiler, objects := rules.NewCompiler(), attributes.Objects(c, s.fill)
 	decide := policies.New(c, compiler, objects, s.typesOf)
@@ -201,8 +207,13 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		writeError(w, r, err)
 		return
 	}
-	r, budget := s.begin(r, sender)
+	limited, budget, err := s.begin(r, sender)
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
 	defer budget.end()
+	r = limited
 	if err := s.authorize(r); err != nil {
 		writeError(w, r, err)
 		return

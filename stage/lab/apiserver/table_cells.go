@@ -44,6 +44,9 @@ type cells struct {
 
 // of returns the cells of an object; nil for kinds that are not printed.
 func (c cells) of(u *unstructured.Unstructured) []any {
+	if print := untyped[u.GroupVersionKind().GroupKind()]; print != nil {
+		return print(printable{u, c.age(u.GetCreationTimestamp())})
+	}
 	obj, err := typed(u, u.GetKind())
 	if err != nil {
 		return nil

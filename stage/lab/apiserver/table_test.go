@@ -23,7 +23,11 @@ func TestCellsOfEmptyObjects(t *testing.T) {
 			u := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "x"}}}
 			u.SetGroupVersionKind(r.kind)
 			b := tabulator{cells: cells{now: time.Now()}, of: r}
-			if len(b.of.tableColumns()) != len(b.rowCells(u)) {
+			more := 0
+			if r.Resource == "ipaddresses" {
+				more = 1 // kube-apiserver 1.36 also sends the age, for which it has no column
+			}
+			if len(b.of.tableColumns())+more != len(b.rowCells(u)) {
 				t.Errorf("%s: columns %d, cells %v", r.columnsKey(), len(b.of.tableColumns()), b.rowCells(u))
 			}
 			if recordedColumns()[r.columnsKey()] != nil {

@@ -44,7 +44,8 @@ type call struct {
 	w         http.ResponseWriter
 	r         *http.Request
 	query     url.Values
-	leftOut   int // Pods without usage, see leaveOut
+	leftOut   int    // Pods without usage, see leaveOut
+	made      string // the name of the object that was created
 }
 
 // serve answers a request for objects.
@@ -296,7 +297,9 @@ func (c *call) create() error {
 	if u, err = c.cluster.Create(c.ctx, u, o); err != nil {
 		return err
 	}
+	c.made = u.GetName()
 	c.warnOfFinalizers(nil, u)
+	c.warnOfUnmodelled(u, o.DryRun)
 	if c.of.kind == namespaces && !c.bare && len(o.DryRun) == 0 {
 		if err := provisioning.Provision(c.ctx, c.cluster, u.GetName(), c.ca); err != nil {
 			return err
@@ -329,6 +332,7 @@ func (c *call) update() error {
 		return err
 	}
 	c.warnOfFinalizers(before, u)
+	c.warnOfUnmodelled(u, o.DryRun)
 	return c.write(http.StatusOK, u)
 }
 

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -68,13 +67,13 @@ func TestMissing(t *testing.T) {
 		"authorization":     missingAuthorization,
 		"node-authorizer":   missingNodeAuthorizer,
 		"reviews":           missingFieldsOfReviews,
+		"bootstrap-objects": missingBootstrapObjects,
 		"aggregation":       missingAggregation,
 		"proxy":             missingProxy,
 		"connect":           missingConnect,
 		"simulated":         missingSimulated,
 		"resize":            missingResize,
-		"type-checking":     missingTypeChecking,
-		"tables":            missingTables,
+		"audit-annotations": missingAuditAnnotations,
 		"mountable-secrets": missingMountableSecrets,
 		"webhooks-in-labs":  missingWebhooks,
 		"declared-features": missingDeclaredFeatures,
@@ -119,6 +118,19 @@ func missingAggregation(s *served) {
   groupPriorityMinimum: 1, versionPriority: 1, service: {name: s, namespace: default}}}`)
 	s.Settle()
 	require.True(s.t, s.reports("APIService:"), s.NotModelled())
+}
+
+func missingBootstrapObjects(s *served) {
+	for _, path := range []string{
+		"scheduling.k8s.io/v1/priorityclasses", "flowcontrol.apiserver.k8s.io/v1/flowschemas", "flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations",
+		"apiregistration.k8s.io/v1/apiservices", "networking.k8s.io/v1/servicecidrs", "networking.k8s.io/v1/ipaddresses",
+	} {
+		code, text := s.ask(http.MethodGet, "/apis/"+path, nil)
+		require.Equal(s.t, http.StatusOK, code, path)
+		require.Contains(s.t, text, `"items":[]`, path)
+	}
+	code, _ := s.ask(http.MethodGet, "/api/v1/namespaces/default/endpoints/kubernetes", nil)
+	require.Equal(s.t, http.StatusNotFound, code)
 }
 
 func missingProxy(s *served) {
@@ -166,21 +178,13 @@ func missingResize(s *served) {
 	}
 }
 
-func missingTypeChecking(s *served) {
+func missingAuditAnnotations(s *served) {
 	s.Apply(`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: p}, spec: {
-  matchConstraints: {resourceRules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}]},
-  validations: [{expression: "object.spec.replicas == 'many'"}]}}`)
-	s.Advance(time.Minute)
-	status, _, err := unstructured.NestedMap(s.Get("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "p").Object, "status")
-	require.NoError(s.t, err)
-	require.NotContains(s.t, status, "typeChecking")
-}
-
-func missingTables(s *served) {
-	code, text := s.ask(http.MethodGet, "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims", http.Header{"Accept": {"application/json;as=Table;v=v1;g=meta.k8s.io"}})
-	require.Equal(s.t, http.StatusOK, code)
-	require.Contains(s.t, text, `"name":"Age"`)
-	require.NotContains(s.t, text, `"name":"State"`)
+  matchConstraints: {resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]},
+  auditAnnotations: [{key: name, valueExpression: "'made by ' + request.userInfo.username"}]}}`)
+	s.Apply(`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: p}, spec: {policyName: p, validationActions: [Audit]}}`)
+	s.Apply(pod)
+	s.WaitCurrent()
 }
 
 func missingMountableSecrets(s *served) {

@@ -44,6 +44,9 @@ func requestOf(v *memory.Review) Request {
 	return Request{FieldManager: v.Manager, Subresource: v.Subresource}
 }
 
+// SubresourceOf returns the subresource in the path of a request.
+func SubresourceOf(v *memory.Review) string { return requestOf(v).Subresource }
+
 // Of describes a write. Its new object may be changed, the old one must not.
 func Of(v *memory.Review) admission.Attributes {
 	var now, before runtime.Object

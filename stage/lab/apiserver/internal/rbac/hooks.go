@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,11 +24,13 @@ func (x *Index) Hooks() memory.Hooks {
 }
 
 func (x *Index) validate(v *memory.Review) error {
-	if v.Subresource != "" || v.New == nil {
-		return nil
-	}
 	u, known := request.UserFrom(v.Context())
-	if !known || isPrivileged(u) {
+	switch {
+	case v.New == nil || !known || isPrivileged(u):
+		return nil
+	case v.Subresource == "status" && v.Kind.Group == certificatesv1.GroupName:
+		return x.checkSigner(v, u)
+	case v.Subresource != "":
 		return nil
 	}
 	if v.Old == nil && v.Verb == "apply" {
