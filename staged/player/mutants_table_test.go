@@ -49,6 +49,7 @@ var mutants = []mutant{
 	{"S14", "snapshots are stored after the status names them", "player/execute.go", "	if err := p.keep(ctx, s, d); err != nil {\n		return true, err\n	}\n", ""},
 	{"S14", "what clusters have without having been wanted is forgotten", "revision.go", "for _, id := range sortedKeys(needed) {", "for _, id := range []string{d.Status.Wanted} {"},
 	{"S13", "a player with an old source goes back to what that has", "player/source.go", "if wanted != \"\" && wanted != now.cut && at.Sub(now.told) < settleOf(v) {", "if false {"},
+	{"S13", "a revision that came back unseen is no other status", "player/source.go", "wanted != now.wanted || v.Status.Epoch != now.epoch", "wanted != now.wanted"},
 	{"L1", "what an earlier policy of the name has placed belongs to somebody else (F9)", "bindingpolicy/rollout.go", "o.Kind == v1alpha1.Kind && o.Name == r.core.Policy().Name()", "o.Kind == v1alpha1.Kind && o.UID == r.meta.UID"},
 	{"L1", "a cluster that is gone keeps passed stages", "place.go", "		if d.clusters[name] == nil {\n			continue //", "		if d.clusters[name] == nil && false {\n			continue //"},
 	{"S12", "after a restore placements of later stages keep old versions", "place.go", "Version: max(rec.Version, seen.Version)", "Version: rec.Version"},

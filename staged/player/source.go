@@ -70,6 +70,7 @@ type sourceState struct {
 	items []*fleet.Object
 
 	wanted fleet.RevisionID // that of the status
+	epoch  int64            // of the status: it has grown if the revision has come back
 	told   time.Time        // when the status was seen to say that first
 }
 
@@ -90,8 +91,8 @@ func (s *source) workload(v View, state *policyState, at time.Time) fleet.Worklo
 		now.seen, now.since = content.Revision, at
 	}
 	wanted := fleet.RevisionID(v.Status.Wanted)
-	if wanted != now.wanted {
-		now.wanted, now.told = wanted, at
+	if wanted != now.wanted || v.Status.Epoch != now.epoch {
+		now.wanted, now.epoch, now.told = wanted, v.Status.Epoch, at
 	}
 	switch {
 	case now.seen == wanted, now.seen == now.cut, now.cut == "" && wanted == "", at.Sub(now.since) >= settleOf(v):
