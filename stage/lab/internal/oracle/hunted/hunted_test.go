@@ -80,7 +80,15 @@ var programs = []program{
 		d, err := daemon.NewDaemonSetsController(ctx, apps.DaemonSets(), apps.ControllerRevisions(), core.Pods(), core.Nodes(), c, flowcontrol.NewBackOff(time.Second, 15*time.Minute))
 		return []func(){func() { d.Run(ctx, workers) }}, err
 	}},
-	{"Job", `{apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: default}, spec: {parallelism: 3, completions: 6, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, command: [sleep, "120"]}]}}}}`,
+	{"Job", `
+apiVersion: batch/v1
+kind: Job
+metadata: {name: a, namespace: default}
+spec:
+  parallelism: 3
+  completions: 6
+  template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, command: [sleep, "120"]}]}}
+`,
 		"Job", func(ctx context.Context, c kubernetes.Interface, f informers.SharedInformerFactory) ([]func(), error) {
 			j, err := job.NewController(ctx, c, f.Core().V1().Pods(), f.Batch().V1().Jobs(), nil, nil)
 			return []func(){func() { j.Run(ctx, workers) }}, err
@@ -150,7 +158,7 @@ func (p program) run(ctx context.Context, config *rest.Config) error {
 	return nil
 }
 
-// theirs are controllers of ours that are not started: Kubernetes' controllers do their work.
+// theirs are the controllers of the lab that are not started: Kubernetes' controllers do their work.
 var theirs = []string{"deployment", "replicaset", "statefulset", "daemonset", "job", "cronjob"}
 
 func ours(*memory.Cluster) []reconcile.Controller {
