@@ -51,11 +51,12 @@ func storedObjects(t *testing.T) (objects []*unstructured.Unstructured) {
 	return objects
 }
 
-// newMemoryServer returns a client of a cluster in memory behind the server, as strict as a lab.
+// newMemoryServer returns a client of a cluster in memory behind the server, as strict as a lab. It is bare, because the
+// kube-apiserver that it is compared with has no controllers, which write the status of policies.
 func newMemoryServer(t *testing.T) *kube.Cluster {
 	c := memory.New(memory.Options{RequireNamespaces: true, RequireOwners: true})
 	c.Extend(admission.Hooks())
-	cluster, err := kube.NewForConfig(apiserver.Start(t, c, apiserver.Options{}))
+	cluster, err := kube.NewForConfig(apiserver.Start(t, c, apiserver.Options{Bare: true}))
 	require.NoError(t, err)
 	return cluster
 }

@@ -38,8 +38,8 @@ type Options struct {
 	// Middleware stands before the server: it can delay, refuse and count requests, as a fault between
 	// client and server does. Default: nothing.
 	Middleware func(http.Handler) http.Handler
-	// Bare leaves out what kube-controller-manager creates in each namespace: the ServiceAccount
-	// default and the ConfigMap kube-root-ca.crt.
+	// Bare leaves out what kube-controller-manager does: the ServiceAccount default and the ConfigMap
+	// kube-root-ca.crt of each namespace, aggregated ClusterRoles, and the status of policies.
 	Bare bool
 
 	// ServiceAccounts gives new Pods a ServiceAccount, which has to exist, and the volume with its
