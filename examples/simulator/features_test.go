@@ -18,5 +18,5 @@ func TestReportsSayWhatIsIgnored(t *testing.T) {
 	require.NoError(t, l.Advance(t.Context(), 0))
 	sections := ignored(l, l)
 	require.Len(t, sections, 1)
-	require.Equal(t, [][]string{{"Pod spec.serviceAccountName", "the ServiceAccount has to exist; here read by the server of stage/lab/apiserver with its option ServiceAccounts, which does the same", "2", "default/a"}}, sections[0].Tables[0].Rows)
+	require.Equal(t, [][]string{{"Pod spec.serviceAccountName", "the ServiceAccount has to exist", "2", "default/a"}}, sections[0].Tables[0].Rows)
 }
