@@ -92,6 +92,7 @@ var labMayImport = map[string][]string{
 	"stage/lab/internal/hostile":                 {},
 	"stage/lab/defaults":                         {"stage/lab/internal/builtin", "stage/memory", "stage/lab/internal/object"},
 	"stage/lab/validation":                       {"stage/lab/internal/schedules", "stage/memory", "stage/lab/internal/object"},
+	"stage/lab/backup":                           {"stage", "stage/memory"},
 	"stage/lab/fault":                            {"stage/lab/controllers/nodes", "stage/memory", "stage/lab/load", "stage/lab/internal/object"},
 	"stage/lab/load":                             {"stage/lab/internal/lines", "stage/lab/internal/printable"},
 	"stage/lab/record":                           {"stage/lab/internal/lines", "stage", "stage/lab/controllers/resources", "stage/lab/internal/files", "stage/lab/internal/object", "stage/lab/internal/printable", "stage/transport"},
@@ -158,7 +159,7 @@ var labMayImport = map[string][]string{
 	"stage/lab/internal/harnesses":               {},
 	"stage/lab/internal/schedules":               {},
 	"stage/lab/internal/simulated":               {},
-	"stage/lab/labtest":                          {"kstatus", "kstatus/kstatustest", "stage", "stage/lab/controllers", "stage/lab/controllers/admission", "stage/lab/controllers/autoscaling", "stage/lab/controllers/features", "stage/lab/controllers/kubelet", "stage/lab/controllers/nodes", "stage/lab/defaults", "stage/lab/definitions", "stage/lab/internal/object", "stage/lab/internal/strict", "stage/lab/validation", "stage/memory", "stage/presets", "stage/reconcile", "stage/simulation", "stage/lab/containers"},
+	"stage/lab/labtest":                          {"stage/lab/backup", "kstatus", "kstatus/kstatustest", "stage", "stage/lab/controllers", "stage/lab/controllers/admission", "stage/lab/controllers/autoscaling", "stage/lab/controllers/features", "stage/lab/controllers/kubelet", "stage/lab/controllers/nodes", "stage/lab/defaults", "stage/lab/definitions", "stage/lab/internal/object", "stage/lab/internal/strict", "stage/lab/validation", "stage/memory", "stage/presets", "stage/reconcile", "stage/simulation", "stage/lab/containers"},
 }
 
 // budgets are the largest numbers of packages outside the standard library that a package may link,

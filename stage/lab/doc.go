@@ -47,6 +47,8 @@
 //     [github.com/stagecraft-go/stagecraft/stage/lab/statistics] and
 //     [github.com/stagecraft-go/stagecraft/stage/lab/progress]: runs with many parameters and
 //     seeds, confidence intervals of the results, and a progress line on the terminal
+//   - [github.com/stagecraft-go/stagecraft/stage/lab/backup]: the state of a cluster, a real one or
+//     one in memory, as a file from which a lab goes on
 //   - [github.com/stagecraft-go/stagecraft/stage/lab/fit]: delays of Stages from observed durations
 //
 // # Compatibility

@@ -54,7 +54,7 @@ type recorder struct {
 	spam      *lru[spamKey, *timing.Bucket]
 	similar   *lru[eventKey, *similar]
 	counted   *lru[eventKey, *countedEvent]
-	pending   []*unstructured.Unstructured
+	pending   []pendingEvent
 	busy      bool   // it is writing
 	made      uint64 // the number of Events so far plus a hash of the controller, for unique names
 }
@@ -76,6 +76,12 @@ type spamKey struct {
 type similar struct {
 	messages map[string]bool
 	last     time.Time
+}
+
+// A pendingEvent is an Event that is to be written.
+type pendingEvent struct {
+	*unstructured.Unstructured
+	known *countedEvent
 }
 
 // A countedEvent is an Event that is, or will be, in the cluster.
@@ -111,7 +117,7 @@ func (r *recorder) record(about *unstructured.Unstructured, key eventKey) {
 	if combined {
 		event.Object["reportingComponent"] = "" // as in client-go
 	}
-	r.pending = append(r.pending, event)
+	r.pending = append(r.pending, pendingEvent{event, known})
 	r.send(now)
 }
 
@@ -142,7 +148,7 @@ func (r *recorder) bucketOf(key spamKey) *timing.Bucket {
 func (r *recorder) newEvent(about *unstructured.Unstructured, key eventKey, known *countedEvent, now time.Time) *unstructured.Unstructured {
 	r.made++
 	if known.name == "" {
-		known.name = fmt.Sprintf("%s.%x", about.GetName(), uint64(now.UnixNano())+r.made)
+		known.name = r.name(about.GetName(), now)
 	}
 	ref := map[string]any{"apiVersion": about.GetAPIVersion(), "kind": about.GetKind(), "name": about.GetName()}
 	for field, value := range map[string]string{"namespace": about.GetNamespace(), "uid": string(about.GetUID()), "resourceVersion": about.GetResourceVersion()} {
@@ -157,6 +163,10 @@ func (r *recorder) newEvent(about *unstructured.Unstructured, key eventKey, know
 		"source": map[string]any{"component": r.component}, "reportingComponent": r.component, "reportingInstance": "",
 		"firstTimestamp": known.first, "lastTimestamp": now.UTC().Format(time.RFC3339), "count": known.count,
 	}}
+}
+
+func (r *recorder) name(about string, now time.Time) string {
+	return fmt.Sprintf("%s.%x", about, uint64(now.UnixNano())+r.made)
 }
 
 // send writes the pending Events one after another, while the controller goes on.
@@ -185,24 +195,33 @@ func (r *recorder) write() {
 			return
 		}
 		if trace := r.client.loop.options.Trace; err != nil && trace != nil {
-			trace(TraceEvent{Time: r.client.loop.now, Controller: r.client.controller, Name: nameOf(e), Err: err})
+			trace(TraceEvent{Time: r.client.loop.now, Controller: r.client.controller, Name: nameOf(e.Unstructured), Err: err})
 		}
 	}
 	r.busy = false
 }
 
 // writeOne creates an Event, or writes its new count.
-func (r *recorder) writeOne(ctx context.Context, e *unstructured.Unstructured) error {
+func (r *recorder) writeOne(ctx context.Context, e pendingEvent) error {
 	if n, _ := object.Int64(e.Object, "count"); n > 1 {
 		data, err := object.AppendJSON(nil, map[string]any{"count": n, "lastTimestamp": e.Object["lastTimestamp"], "message": e.Object["message"]})
 		if err != nil {
 			return err
 		}
-		_, err = r.client.Patch(ctx, e.GroupVersionKind(), nameOf(e), types.MergePatchType, data, metav1.PatchOptions{})
+		_, err = r.client.Patch(ctx, e.GroupVersionKind(), nameOf(e.Unstructured), types.MergePatchType, data, metav1.PatchOptions{})
 		if !apierrors.IsNotFound(err) {
 			return err
 		}
 	}
-	_, err := r.client.Create(ctx, e, metav1.CreateOptions{})
-	return err
+	for {
+		_, err := r.client.Create(ctx, e.Unstructured, metav1.CreateOptions{})
+		if !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+		// The controller has been started again within this instant of virtual time, in which it gave the name before.
+		r.made++
+		about, _ := object.String(e.Object, "involvedObject", "name")
+		e.known.name = r.name(about, r.client.loop.now)
+		e.SetName(e.known.name)
+	}
 }

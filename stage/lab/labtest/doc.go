@@ -81,6 +81,9 @@
 //
 //	OnlyStages: true, Stages: []stage.Source{presets.NodeFast(), presets.PodGeneral()}
 //
+// With Options.Backup a lab goes on from the state of another cluster, such as a real one that kubectl
+// has printed, see package stage/lab/backup. Its Nodes and Pods stay as they are; its kubelets go on.
+//
 // Other Stages simulate any other behavior, in addition to the defaults or without them. If only
 // the status of an object matters, package kstatus/kstatustest is enough.
 //

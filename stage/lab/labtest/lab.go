@@ -14,6 +14,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/kstatus/kstatustest"
 	"github.com/stagecraft-go/stagecraft/stage"
+	"github.com/stagecraft-go/stagecraft/stage/lab/backup"
 	"github.com/stagecraft-go/stagecraft/stage/lab/containers"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/admission"
@@ -65,6 +66,10 @@ type Options struct {
 	// Definitions.
 	Kinds       []memory.Kind
 	Definitions []*unstructured.Unstructured
+	// Backup is the state from which the cluster goes on, for example that of a real cluster. The lab
+	// makes no objects of its own then; Nodes are in addition to those of the Backup, by default none,
+	// and Start is by default the time of the Backup.
+	Backup *backup.Backup
 	// Objects are in the cluster before the controllers start, such as the namespaces and
 	// configuration that an operator finds: manifests as for Apply. WaitCurrent does not wait for
 	// them. The users of a hunt neither delete nor change them.
@@ -160,7 +165,10 @@ func newLab(t T, o Options, base *Base) *Lab {
 	if o.Timeout == 0 {
 		o.Timeout = time.Hour
 	}
-	if o.Nodes == 0 {
+	switch {
+	case o.Backup != nil && o.Start.IsZero():
+		o.Start = o.Backup.Time
+	case o.Backup == nil && o.Nodes == 0:
 		o.Nodes = 3
 	}
 	if !o.OnlyStages && base == nil {
@@ -202,6 +210,8 @@ func (l *Lab) simulate() (err error) {
 		l.set, from, l.schemas = l.base.set.WithEnv(l.options.Compile.Env), l.base.cluster, l.base.schemas
 	} else if l.set, err = stage.Compile(l.options.Compile, l.options.Stages...); err != nil {
 		return l.explainDefaults(err)
+	} else if from, err = l.restored(); err != nil {
+		return err
 	}
 	l.sim, err = simulation.New(l.set, simulation.Options{
 		Seed: l.options.Seed, Start: l.options.Start, Kinds: l.options.Kinds, Definitions: l.options.Definitions, From: from,
@@ -264,13 +274,13 @@ func runTwice(others, own []reconcile.Controller) error {
 	return errors.Join(faults...)
 }
 
-// createInitialObjects creates the namespaces, the StorageClass, the nodes and Options.Objects.
+// createInitialObjects creates the namespaces and the StorageClass, unless a Backup has its own, and
+// the nodes and Options.Objects.
 func (l *Lab) createInitialObjects() error {
 	var objs []string
-	for _, name := range []string{"default", "kube-system", "kube-public", "kube-node-lease"} {
-		objs = append(objs, fmt.Sprintf(namespace, name))
+	if l.options.Backup == nil {
+		objs = append(objs, bornWith...)
 	}
-	objs = append(objs, storageClass)
 	for i := range l.options.Nodes {
 		objs = append(objs, fmt.Sprintf(node, i+1))
 	}
@@ -286,14 +296,19 @@ func (l *Lab) createInitialObjects() error {
 	return nil
 }
 
-const (
-	namespace    = `{apiVersion: v1, kind: Namespace, metadata: {name: %s}}`
-	storageClass = `{apiVersion: storage.k8s.io/v1, kind: StorageClass, provisioner: stagetest, volumeBindingMode: Immediate, reclaimPolicy: Delete,
-  metadata: {name: standard, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}}`
-	node = `{apiVersion: v1, kind: Node, metadata: {name: node-%d, labels: {
+// bornWith are the objects of a cluster without a Backup.
+var bornWith = []string{
+	`{apiVersion: v1, kind: Namespace, metadata: {name: default}}`,
+	`{apiVersion: v1, kind: Namespace, metadata: {name: kube-system}}`,
+	`{apiVersion: v1, kind: Namespace, metadata: {name: kube-public}}`,
+	`{apiVersion: v1, kind: Namespace, metadata: {name: kube-node-lease}}`,
+	`{apiVersion: storage.k8s.io/v1, kind: StorageClass, provisioner: stagetest, volumeBindingMode: Immediate, reclaimPolicy: Delete,
+  metadata: {name: standard, annotations: {storageclass.kubernetes.io/is-default-class: "true"}}}`,
+}
+
+const node = `{apiVersion: v1, kind: Node, metadata: {name: node-%d, labels: {
   node.kubernetes.io/instance-type: lab, topology.kubernetes.io/region: lab, topology.kubernetes.io/zone: lab-a}}, status: {
   allocatable: {cpu: "32", memory: 256Gi, ephemeral-storage: 1Ti, pods: "110"}, capacity: {cpu: "32", memory: 256Gi, ephemeral-storage: 1Ti, pods: "110"}}}`
-)
 
 // Cluster returns the API server of the lab, for the code under test.
 func (l *Lab) Cluster() *memory.Cluster { return l.sim.Cluster() }

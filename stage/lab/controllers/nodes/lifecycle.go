@@ -239,10 +239,16 @@ func (l *lifecycle) pass(c control.Call) error {
 	return l.handleDisruption(c, ready)
 }
 
+// registerNew records that Nodes are new. A Node that is older than the controller is not: the cluster
+// is restored from a backup, in which the Node was registered.
 func (l *lifecycle) registerNew(c control.Call, all []*unstructured.Unstructured) {
 	for _, node := range all {
-		if name := node.GetName(); l.registered[name] == nil {
-			l.registered[name] = reference(node)
+		name := node.GetName()
+		if l.registered[name] != nil {
+			continue
+		}
+		l.registered[name] = reference(node)
+		if created := node.GetCreationTimestamp(); !created.Time.Before(l.start.Truncate(time.Second)) {
 			c.Record(l.registered[name], "Normal", "RegisteredNode", fmt.Sprintf("Node %s event: Registered Node %s in Controller", name, name))
 		}
 	}
