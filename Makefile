@@ -15,7 +15,7 @@ DURATION ?= 30m
 DIR ?= proxy
 SUITES ?= controller-runtime jobset lws
 
-.PHONY: page site apiserver-figures binaries conformance-apps conformance-e2e controllers-e2e programs demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators hunt-kubernetes oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories player-histories mutants former-engine hostile e2e recordings suites tidy matrix release develop api proxy metering race growth clients
+.PHONY: restored page site apiserver-figures binaries conformance-apps conformance-e2e controllers-e2e programs demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators hunt-kubernetes oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories player-histories mutants former-engine hostile e2e recordings suites tidy matrix release develop api proxy metering race growth clients
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -130,6 +130,9 @@ oracle-policies: ## SCENARIOS (200) random lives of budgets, of quotas, of prote
 
 oracle-scheduler: ## SCENARIOS (200) random clusters with kube-scheduler and with ours, from SEED (1) on
 	cd stage/lab/internal/oracle && $(GO) test ./scheduler -run TestSameDecisions -v -timeout 0 -scenarios $(SCENARIOS) -seed $(SEED)
+
+restored: ## STATES (20) states of a real control plane, restored in a lab; the next ten minutes of both (a quarter of an hour)
+	cd internal/dev/e2e && STAGECRAFT_E2E=1 $(GO) test -vet=off -count 1 -timeout 1h -run '^TestRestoredBesideTheRealOne$$' -v . -restored-states $(or $(STATES),20) -restored-for 10m
 
 conformance-apps: ## Kubernetes' conformance tests of sig-apps on its own control plane, with stage/lab/controllers/kubelet (builds e2e.test: 8 minutes, once)
 	cd internal/dev/e2e/conformance && STAGECRAFT_E2E=1 $(GO) run . -sig apps

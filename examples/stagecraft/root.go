@@ -14,7 +14,7 @@ var commands = []struct {
 	group string
 	make  func() *cobra.Command
 }{
-	{"cluster", serveCommand}, {"cluster", readyCommand}, {"cluster", playCommand}, {"cluster", recordCommand}, {"cluster", envtestCommand},
+	{"cluster", serveCommand}, {"cluster", readyCommand}, {"cluster", playCommand}, {"cluster", recordCommand}, {"cluster", backupCommand}, {"cluster", envtestCommand},
 	{"stages", lintCommand}, {"stages", explainCommand}, {"stages", exploreCommand}, {"stages", diagramCommand}, {"stages", fitCommand},
 	{"other", rehearseCommand}, {"other", huntCommand},
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/examples/stagecraft/internal/manifests"
 	"github.com/stagecraft-go/stagecraft/stage"
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
+	"github.com/stagecraft-go/stagecraft/stage/lab/backup"
 	"github.com/stagecraft-go/stagecraft/stage/lab/labtest"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
@@ -32,6 +33,7 @@ type serving struct {
 	speed            float64
 	seed             uint64
 	files, stages    []string
+	backups          []string
 	onlyStages       bool
 	address, url     string
 	kubeconfig       string
@@ -59,7 +61,8 @@ exit code. With -o json, one line of JSON is printed instead of export:
 		Example: `  stagecraft serve
   stagecraft serve --load crds/ --load app.yaml --speed 60 -- ./e2e.sh
   stagecraft serve --bare --until-stdin-closes -o json      # for test harnesses
-  stagecraft serve --stages stages/ --only-stages --nodes 0`,
+  stagecraft serve --stages stages/ --only-stages --nodes 0
+  stagecraft serve --backup cluster.jsonl --speed 60        # what would that cluster do in the next hour?`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 && c.ArgsLenAtDash() != 0 {
 				return usage("unexpected argument %q; a command follows --", args[0])
@@ -70,12 +73,13 @@ exit code. With -o json, one line of JSON is printed instead of export:
 	}
 	flags := c.Flags()
 	flags.StringSliceVar(&o.files, "load", nil, "apply the objects of this `file` or folder first; may be repeated")
+	flags.StringSliceVar(&o.backups, "backup", nil, "go on from the state of a cluster in this `file`, by stagecraft backup or kubectl get -o json; may be repeated")
 	flags.StringSliceVar(&o.stages, "stages", nil, "play the Stages of this `file` or folder; may be repeated")
 	flags.StringSliceVar(&o.containers, "containers", nil, "what containers print, answer and use, by the Logs, Exec, PortForward and other kinds of kwok in this `file`; may be repeated")
 	flags.BoolVar(&o.runCommands, "run-commands", false, "with --containers: clients that exec into a Pod run their commands on this machine, as with kwok")
 	flags.BoolVar(&o.onlyStages, "only-stages", false, "no kubelets, and no Stages of stagecraft for Nodes and Pods: --stages has them")
 	flags.Float64Var(&o.speed, "speed", 1, "how many times as fast as that of the machine the time of the cluster passes; 60: an hour in a minute")
-	flags.IntVar(&o.nodes, "nodes", 3, "how many nodes")
+	flags.IntVar(&o.nodes, "nodes", 3, "how many nodes; with --backup: how many more (default 0)")
 	flags.Uint64Var(&o.seed, "seed", 0, "the `number` from which uids, names and delays are drawn")
 	flags.BoolVar(&o.bare, "bare", false, "an API server alone: no nodes, no controllers, no kubelets")
 	flags.BoolVar(&o.serviceAccounts, "service-accounts", false, "give Pods their ServiceAccount and its token, as on a cluster")
@@ -94,6 +98,8 @@ func (o *serving) check() error {
 		return usage("--bare has nothing that takes time: it takes no --speed, --stages and --only-stages")
 	case o.bare && len(o.containers) > 0:
 		return usage("--bare has no containers: it takes no --containers")
+	case o.bare && len(o.backups) > 0:
+		return usage("--bare has nothing that goes on: it takes no --backup")
 	case o.runCommands && len(o.containers) == 0:
 		return usage("--run-commands: name the rules for commands by --containers")
 	case !(o.speed > 0):
@@ -117,7 +123,14 @@ func (o *serving) run(c *cobra.Command, command []string) (err error) {
 	}
 	ctx, cancel := context.WithCancelCause(c.Context())
 	defer cancel(nil)
-	cluster, live, err := o.cluster()
+	state, err := readBackups(c.ErrOrStderr(), o.backups)
+	if err != nil {
+		return err
+	}
+	if state != nil && !c.Flags().Changed("nodes") {
+		o.nodes = 0
+	}
+	cluster, live, err := o.cluster(state)
 	if err != nil {
 		return err
 	}
@@ -172,8 +185,9 @@ func (o *serving) loaded(stdin io.Reader) ([]manifests.Manifest, error) {
 	return append(objects, stages...), err
 }
 
-// cluster makes the cluster, and the function that lets its time pass until a context is done.
-func (o *serving) cluster() (*memory.Cluster, func(context.Context) error, error) {
+// cluster makes the cluster, from a state or a new one, and the function that lets its time pass until a
+// context is done.
+func (o *serving) cluster(state *backup.Backup) (*memory.Cluster, func(context.Context) error, error) {
 	if o.bare {
 		cluster := memory.New(memory.Options{Seed: o.seed, RequireNamespaces: true, LateCollection: true})
 		return cluster, func(ctx context.Context) error { <-ctx.Done(); return nil }, nil
@@ -198,7 +212,11 @@ func (o *serving) cluster() (*memory.Cluster, func(context.Context) error, error
 		nodes = -1
 	}
 	t := &starting{}
-	lab := labtest.New(t, labtest.Options{Seed: o.seed, Nodes: nodes, Start: time.Now(), Stages: sources, OnlyStages: o.onlyStages, Containers: rules})
+	start := time.Now()
+	if state != nil {
+		start = state.Time // certificates and leases of that time are still valid, and nothing is overdue
+	}
+	lab := labtest.New(t, labtest.Options{Seed: o.seed, Nodes: nodes, Start: start, Backup: state, Stages: sources, OnlyStages: o.onlyStages, Containers: rules})
 	if t.err != nil {
 		return nil, nil, t.err
 	}

@@ -91,11 +91,12 @@ type kindIndex struct {
 	changes *memory.Feed // of definitions
 	groups  []group
 	index   map[schema.GroupVersionResource]*resource
-	v2      *specV2 // nil: it has to be made
+	v2      func() (*specV2, error) // makes it at the first call, for this state of the definitions
+	makeV2  func([]group) (*specV2, error)
 }
 
-func (x *kindIndex) start(c *memory.Cluster) (err error) {
-	x.cluster = c
+func (x *kindIndex) start(c *memory.Cluster, makeV2 func([]group) (*specV2, error)) (err error) {
+	x.cluster, x.makeV2 = c, makeV2
 	x.changes, err = c.Feed(definitions.Kind, "", metav1.ListOptions{})
 	return err
 }
@@ -128,7 +129,7 @@ func (x *kindIndex) refresh() {
 	if !changed {
 		return
 	}
-	x.groups, x.v2, x.index = nil, nil, map[schema.GroupVersionResource]*resource{}
+	x.groups, x.index = nil, map[schema.GroupVersionResource]*resource{}
 	stored := map[schema.GroupVersionKind]memory.Kind{}
 	for _, k := range x.cluster.Kinds() {
 		stored[k.GroupVersionKind] = k
@@ -141,6 +142,8 @@ func (x *kindIndex) refresh() {
 	if containers.Of(x.cluster).MeasuresUsage() {
 		x.add(usageGroup())
 	}
+	groups := x.groups
+	x.v2 = sync.OnceValues(func() (*specV2, error) { return x.makeV2(groups) })
 }
 
 func (x *kindIndex) add(g group) {

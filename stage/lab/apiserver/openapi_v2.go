@@ -25,7 +25,7 @@ type specV2 struct {
 
 // serveSpecV2 answers /openapi/v2, the document with all kinds, which older clients read.
 func serveSpecV2(s *Server, w http.ResponseWriter, r *http.Request) {
-	spec, err := s.kinds.specV2(s)
+	spec, err := s.kinds.specV2()
 	if err != nil {
 		writeError(w, r, err)
 		return
@@ -42,14 +42,17 @@ func serveSpecV2(s *Server, w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// specV2 returns the document, which is made anew when definitions have changed.
-func (x *kindIndex) specV2(s *Server) (*specV2, error) {
-	groups := x.list()
+// specV2 returns the document. It takes a second to make one anew, for which no other request waits.
+func (x *kindIndex) specV2() (*specV2, error) {
 	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.v2 != nil {
-		return x.v2, nil
-	}
+	x.refresh()
+	v2 := x.v2
+	x.mu.Unlock()
+	return v2()
+}
+
+// makeSpecV2 makes the document of some groups.
+func (s *Server) makeSpecV2(groups []group) (*specV2, error) {
 	text, err := json.Marshal(s.documentV2(groups))
 	if err != nil {
 		return nil, err
@@ -62,8 +65,7 @@ func (x *kindIndex) specV2(s *Server) (*specV2, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.v2 = &specV2{text, binary, fmt.Sprintf("%X", sha256.Sum256(text))}
-	return x.v2, nil
+	return &specV2{text, binary, fmt.Sprintf("%X", sha256.Sum256(text))}, nil
 }
 
 // documentV2 makes a document of OpenAPI v2 of those of v3.

@@ -144,7 +144,7 @@ func New(c *memory.Cluster, o Options) (*Server, error) {
 	}
 	c.Extend(decide.Hooks())
 	c.Extend(webhooks.New(webhooks.Options{Compiler: compiler, Objects: objects, Handlers: handlers, Before: decide.Mutate}).Hooks())
-	if err := s.kinds.start(c); err != nil {
+	if err := s.kinds.start(c, s.makeSpecV2); err != nil {
 		return nil, err
 	}
 	if s.signer, err = tokens.New(o.credentials.secret == nil); err != nil {
