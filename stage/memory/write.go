@@ -289,10 +289,32 @@ func (r *request) place(metadata map[string]any) error {
 	}
 	setText(metadata, "name", r.Name.Name)
 	setText(metadata, "namespace", r.Name.Namespace)
-	if faults := r.kind.checkNames(r.Name); len(faults) > 0 {
+	faults, err := r.nameFaults()
+	if err != nil {
+		return err
+	}
+	if len(faults) > 0 {
 		return apierrors.NewInvalid(r.kind.GroupKind(), r.Name.Name, faults)
 	}
 	return r.checkNamespace()
+}
+
+// longestNames is the length up to which names are checked within the lock. No name of an object and
+// its namespace is longer.
+const longestNames = 253 + 63
+
+// nameFaults checks the name and the namespace. It looks at longer ones without the lock, because the
+// time that patterns take grows with the length: a megabyte takes 150 ms.
+func (r *request) nameFaults() (faults fieldErrors, err error) {
+	if len(r.Name.Name)+len(r.Name.Namespace) <= longestNames {
+		return r.kind.checkNames(r.Name), nil
+	}
+	kind, name := r.kind, r.Name
+	err = r.unlocked(func() error {
+		faults = kind.checkNames(name)
+		return nil
+	})
+	return faults, err
 }
 
 // setText sets a field, or removes the field if the text is "". It does not write a field that
