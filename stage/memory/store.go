@@ -226,6 +226,7 @@ func (s *store) note(e event) {
 	t := e.record.kind.table
 	before := t.log.bytes
 	t.note(e)
+	s.wake(&t.log)
 	s.history += t.log.bytes - before
 	for s.history > maxHistory {
 		largest := &s.largest().log

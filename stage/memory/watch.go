@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime"
 	"slices"
 	"sort"
 	"strconv"
@@ -42,6 +43,8 @@ type log struct {
 	first    uint64 // number of events[0]
 	version  uint64 // of the last dropped event
 	watchers []*watcher
+	waking   bool          // a goroutine wakes the watchers
+	more     bool          // ... and there has been an event meanwhile
 	end      atomic.Uint64 // head, for Feeds that read it without the lock
 	bytes    int           // of the events
 }
@@ -55,13 +58,51 @@ func (l *log) append(e event) (forgotten []event) {
 		l.limit = len(l.events) + l.keep
 	}
 	l.end.Store(l.head())
-	for _, w := range l.watchers {
+	return forgotten
+}
+
+// wokenAtOnce is how many watchers begin to run at the same time. If an event woke thousands of them,
+// every other request would wait until each has had the processor.
+const wokenAtOnce = 64
+
+// wake tells the watchers of a log that there is an event.
+func (s *store) wake(l *log) {
+	switch {
+	case len(l.watchers) <= wokenAtOnce:
+		wakeAll(l.watchers)
+	case l.waking:
+		l.more = true
+	default:
+		l.waking = true
+		go s.wakeInGroups(l)
+	}
+}
+
+func wakeAll(watchers []*watcher) {
+	for _, w := range watchers {
 		select {
 		case w.wake <- struct{}{}:
 		default:
 		}
 	}
-	return forgotten
+}
+
+// wakeInGroups wakes the watchers, a group after the one before has run. It begins with the last: one
+// that leaves moves only watchers behind it, which have been woken. One that joins knows the event.
+func (s *store) wakeInGroups(l *log) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for l.more = true; l.more; {
+		l.more = false
+		for to := len(l.watchers); to > 0; to -= wokenAtOnce {
+			to = min(to, len(l.watchers))
+			wakeAll(l.watchers[max(0, to-wokenAtOnce):to])
+			s.mu.Unlock()
+			runtime.Gosched()
+			s.mu.Lock()
+		}
+	}
+	l.waking = false
 }
 
 func (l *log) head() uint64 { return l.first + uint64(len(l.events)) }

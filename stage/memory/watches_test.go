@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/stagecraft-go/stagecraft/stage/memory"
@@ -119,4 +121,34 @@ func TestWatchesEndWithContextStopAndTimeout(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestManyWatchesMissNothing has more watches than are woken at once, of which some end while others
+// are woken.
+func TestManyWatchesMissNothing(t *testing.T) {
+	const writes = 40
+	c := memory.New(memory.Options{})
+	create(t, c, object(configMaps, "a"))
+	list, err := c.List(t.Context(), configMaps, "", metav1.ListOptions{})
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	for i := range 300 {
+		w, err := c.Watch(t.Context(), configMaps, "", metav1.ListOptions{ResourceVersion: list.GetResourceVersion()})
+		require.NoError(t, err)
+		all.Go(func() {
+			defer w.Stop()
+			for n := range writes {
+				e := <-w.ResultChan()
+				require.Equal(t, fmt.Sprint(n), e.Object.(*unstructured.Unstructured).GetLabels()["n"])
+				if i%3 == 0 && n == i%writes {
+					return
+				}
+			}
+		})
+	}
+	for n := range writes {
+		_, err := c.Patch(t.Context(), configMaps, at("a"), types.MergePatchType, fmt.Appendf(nil, `{"metadata": {"labels": {"n": "%d"}}}`, n), metav1.PatchOptions{})
+		require.NoError(t, err)
+	}
+	all.Wait()
 }
