@@ -6,7 +6,9 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
 
+	"github.com/stagecraft-go/stagecraft/stage/kube"
 	"github.com/stagecraft-go/stagecraft/stage/lab/backup"
 )
 
@@ -27,7 +29,12 @@ standard error.`,
 	var o backup.Options
 	c.Flags().BoolVar(&o.BlankSecrets, "blank-secrets", false, "leave the values of Secrets out")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		cluster, err := connection.cluster()
+		config, err := connection.config()
+		if err != nil {
+			return err
+		}
+		config.WarningHandler = rest.NoWarnings{} // that Endpoints are deprecated is no news of this cluster
+		cluster, err := kube.NewForConfig(config)
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/rbac"
 	provisioning "github.com/stagecraft-go/stagecraft/stage/lab/controllers/namespaces"
@@ -101,6 +102,10 @@ func (c *call) keeps(verb string) bool {
 
 // ensure creates an object as a field manager, unless it exists, or its namespace is on its way out.
 func ensure(ctx context.Context, c *memory.Cluster, u *unstructured.Unstructured, manager string) error {
+	// A Create of what exists may fail otherwise: the address of its Service is taken, by itself.
+	if _, err := c.Get(ctx, u.GroupVersionKind(), types.NamespacedName{Namespace: u.GetNamespace(), Name: u.GetName()}); err == nil {
+		return nil
+	}
 	_, err := c.Create(ctx, u, metav1.CreateOptions{FieldManager: manager})
 	if apierrors.IsAlreadyExists(err) || apierrors.HasStatusCause(err, "NamespaceTerminating") {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -76,7 +77,8 @@ func (r *reader) refuse(at stage.Position, format string, args ...any) {
 
 func (r *reader) read(name string, data []byte) {
 	before := r.seen
-	if text := bytes.TrimSpace(data); len(text) > 0 && text[0] == '{' {
+	isYAML := strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
+	if text := bytes.TrimSpace(data); len(text) > 0 && text[0] == '{' && !isYAML {
 		r.json(name, data)
 	} else {
 		r.yaml(name, data)

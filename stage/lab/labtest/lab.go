@@ -274,6 +274,22 @@ func runTwice(others, own []reconcile.Controller) error {
 	return errors.Join(faults...)
 }
 
+// newNodes returns the Nodes of the options, with names that no Node of a Backup has.
+func (l *Lab) newNodes() (manifests []string) {
+	taken := map[string]bool{}
+	if l.options.Backup != nil {
+		for _, obj := range l.options.Backup.Objects {
+			taken[obj.GetName()] = taken[obj.GetName()] || obj.GetKind() == "Node"
+		}
+	}
+	for n := 1; len(manifests) < l.options.Nodes; n++ {
+		if !taken[fmt.Sprint("node-", n)] {
+			manifests = append(manifests, fmt.Sprintf(node, n))
+		}
+	}
+	return manifests
+}
+
 // createInitialObjects creates the namespaces and the StorageClass, unless a Backup has its own, and
 // the nodes and Options.Objects.
 func (l *Lab) createInitialObjects() error {
@@ -281,9 +297,7 @@ func (l *Lab) createInitialObjects() error {
 	if l.options.Backup == nil {
 		objs = append(objs, bornWith...)
 	}
-	for i := range l.options.Nodes {
-		objs = append(objs, fmt.Sprintf(node, i+1))
-	}
+	objs = append(objs, l.newNodes()...)
 	for _, text := range objs {
 		if err := l.sim.Cluster().Load(context.Background(), []byte(text)); err != nil {
 			return err
