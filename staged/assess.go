@@ -18,6 +18,7 @@ type assessment struct {
 	noDestinations  bool              // the placements hold no cluster at all
 	unreportable    bool              // KubeStellar will never report one of the objects
 	failing         bool              // failureCondition is true for an object
+	overdue         bool              // more deliveries take too long than may
 	undelivered     map[string]string // clusters that are waited for and do not have the revision, and what they have
 	evidence        fleet.Evidence    // the weakest that was used
 	failure         string
@@ -190,6 +191,7 @@ func (a *assessor) checkLate(total int) {
 		missing[name] = true
 	}
 	if failures := a.stage.maxFailures.of(total); a.stage.perCluster == nil && a.setAside > failures {
+		a.overdue = true
 		a.add(fleet.ObjectRef{}, unsatisfied("%d clusters are set aside because their delivery takes too long, at most %d may be", a.setAside, failures))
 	}
 	switch {

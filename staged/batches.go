@@ -261,7 +261,7 @@ func (d *decider) startBatch(i, n int) bool {
 		return false
 	}
 	d.beginBatch(i, n)
-	rec.Phase, rec.StartedAt, rec.SatisfiedSince, rec.Soak, rec.Waited, rec.Delivering = v1alpha1.Progressing, wholeSecond(d.now), nil, nil, nil, nil
+	rec.Phase, rec.StartedAt, rec.SatisfiedSince, rec.Soak, rec.Waited = v1alpha1.Progressing, wholeSecond(d.now), nil, nil, nil
 	d.event("Normal", "BatchStarted", "batch %d of %d of stage %q", rec.StartedBatches, len(rec.Batches), rec.Name)
 	return true
 }

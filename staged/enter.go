@@ -151,7 +151,7 @@ func (d *decider) start(i int) {
 	rec.Phase, rec.Message, rec.Counts = v1alpha1.Progressing, "", v1alpha1.Counts{}
 	rec.StartedAt, rec.SatisfiedSince, rec.CompletedAt = wholeSecond(d.now), nil, nil
 	rec.Awaited, rec.Awaiting, rec.Empty = nil, nil, nil
-	rec.Soak, rec.Waited, rec.StageWaited, rec.Delivering = nil, nil, nil, nil
+	rec.Soak, rec.Waited, rec.StageWaited, rec.Deliveries = nil, nil, nil, nil
 	rec.EnteredAt, rec.Attempt = rec.StartedAt, max(1, rec.Attempt)
 	for n := range rec.Batches {
 		b := &rec.Batches[n]
@@ -168,8 +168,12 @@ func (d *decider) start(i int) {
 // clusters that were in another stage then.
 func (d *decider) endRetreatsOf(rec *v1alpha1.StageStatus) {
 	concerned := d.clustersWith(rec.Name, func(v1alpha1.ClusterRecord) bool { return true })
-	for _, b := range rec.Batches {
+	for n := range rec.Batches {
+		b := &rec.Batches[n]
 		concerned = append(concerned, b.Clusters...) // a cluster of two stages has the record of the first
+		if len(b.Clusters) == 1 && b.SetAside == d.ledger[b.Clusters[0]].SetAside {
+			b.SetAside = "" // its delivery took too long
+		}
 	}
 	d.change(concerned, func(c *v1alpha1.ClusterRecord) {
 		c.Back, c.SetAside = "", ""

@@ -2,6 +2,7 @@ package staged_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -281,4 +282,34 @@ func TestRefusedTogether(t *testing.T) {
 	}
 	p := compile(t, policyText(stageText("prod", "prod", "onFailure: Rollback")))
 	require.ErrorContains(t, p.Warnings(), "Rollback in the first stage is Pause")
+}
+
+// Clusters are divided in the order of a label, and then by name. Clusters without the label come last.
+func TestClustersAreDividedInTheOrderOfALabel(t *testing.T) {
+	s := newStore(t, policyText(stageText("prod", "prod", "maxConcurrency: 1", "sortBy: rank"))+stagedUpdates, "prod/a", "prod/b", "prod/c", "prod/d")
+	s.clusters["c"]["rank"], s.clusters["a"]["rank"] = "1", "2"
+	var order []string
+	for range 20 {
+		s.roll(1)
+		for _, name := range []string{"a", "b", "c", "d"} {
+			if s.have[name] != "" && !slices.Contains(order, name) {
+				order = append(order, name)
+			}
+		}
+	}
+	require.Equal(t, []string{"c", "a", "b", "d"}, order, s.last.Message)
+}
+
+// The status keeps the last ten attempts, with their outcome.
+func TestTheLastTenAttemptsAreKept(t *testing.T) {
+	s := newStore(t, policyText(stageText("dev", "dev"))+stagedUpdates, "dev/d")
+	for n := range 12 {
+		s.source = fmt.Sprint(n + 1)
+		s.roll(6)
+		require.True(t, s.holds("Succeeded"), s.last.Message)
+	}
+	require.Len(t, s.status.History, 10)
+	require.Equal(t, "r3-3", s.status.History[0].Revision)
+	require.Equal(t, "r12-12", s.status.History[9].Revision)
+	require.Equal(t, "Succeeded", s.status.History[9].Outcome)
 }

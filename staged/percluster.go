@@ -15,8 +15,8 @@ type tally struct {
 	unavailable int    // clusters that have begun, are not set aside, and are no success
 	waiting     string // why the first of these is no success
 	setAside    []string
+	late        int // how many of these are set aside because their delivery takes too long
 	total       int
-	atDeadline  bool
 }
 
 // progressClusters works on an active stage with perCluster. It reports whether the active stage,
@@ -33,7 +33,12 @@ func (d *decider) progressClusters(i int) bool {
 	}
 	if allowed := max(0, min(s.maxFailures.of(t.total), t.total-1)); len(t.setAside) > allowed {
 		rec.SatisfiedSince, rec.Soak = nil, nil
-		return d.fail(i, fmt.Sprintf("%d of %d clusters are set aside, at most %d may be: %s", len(t.setAside), t.total, allowed, firstOf(t.setAside, "; ")))
+		why := fmt.Sprintf("%d of %d clusters are set aside, at most %d may be: %s", len(t.setAside), t.total, allowed, firstOf(t.setAside, "; "))
+		if len(t.setAside)-t.late > allowed {
+			return d.fail(i, why)
+		}
+		d.wait(rec, v1alpha1.Progressing, why) // a delivery that takes too long fails nothing by itself
+		return false
 	}
 	next := d.nextBatch(rec)
 	if why := d.stageLate(s, rec, t, next); why != "" {
@@ -135,7 +140,9 @@ func (d *decider) count(t *tally, s *stage, b *v1alpha1.Batch, a assessment) {
 	}
 	switch {
 	case b.SetAside != "":
-		t.setAside = append(t.setAside, name+": "+b.SetAside)
+		if t.setAside = append(t.setAside, name+": "+b.SetAside); b.SetAside == d.ledger[name].SetAside {
+			t.late++
+		}
 	case !ok:
 		if t.unavailable++; t.waiting == "" {
 			t.waiting = name + ": " + a.reason

@@ -27,10 +27,10 @@ func (d *decider) progress(i int) bool {
 		return d.stayAfterFailure(i)
 	}
 	if d.clusters != nil && !d.isDone(i) && d.staysEmpty(i, d.skips(i)) {
-		return d.passOver(i)
+		return !d.pauses(i) && d.leave(i, v1alpha1.Skipped)
 	}
 	if n := d.onlyEmptyBatches(i); n >= 0 {
-		return d.nextIfNotPaused(i, n)
+		return !d.pauses(i) && d.startBatch(i, n)
 	}
 	if s.perCluster != nil && s.condition != nil && !d.isDone(i) {
 		return d.progressClusters(i)
@@ -42,7 +42,7 @@ func (d *decider) progress(i int) bool {
 		d.finish(i)
 		return false
 	case d.clusters == nil && d.staysEmpty(i, s.SkipIfEmpty && a.bound && a.noDestinations):
-		return d.passOver(i)
+		return !d.pauses(i) && d.leave(i, v1alpha1.Skipped)
 	case s.condition == nil:
 		d.stay(i, a)
 		return false
@@ -86,25 +86,6 @@ func (d *decider) stayAfterFailure(i int) bool {
 	return d.retire(i)
 }
 
-// noteDelivery sets clusters aside to which a delivery takes too long. It reports whether it has: then
-// the stage has to be assessed again.
-func (d *decider) noteDelivery(i int, a assessment) (aside bool) {
-	s, rec := d.policy.stages[i], &d.Status.Stages[i]
-	switch {
-	case s.deliveryDeadline == 0:
-	case len(a.undelivered) == 0:
-		rec.Delivering = nil
-	case d.hasEnded(&rec.Delivering, s.deliveryDeadline):
-		d.change(sortedKeys(a.undelivered), func(c *v1alpha1.ClusterRecord) {
-			if c.SetAside == "" {
-				aside = true
-				c.SetAside = fmt.Sprintf("%s was not delivered within %s", d.revisionName(fleet.RevisionID(d.Status.Wanted)), s.deliveryDeadline)
-			}
-		})
-	}
-	return aside
-}
-
 // timeStep is how often a condition that reads the time is evaluated.
 const timeStep = 10 * time.Second
 
@@ -127,26 +108,12 @@ func (d *decider) staysEmpty(i int, empty bool) bool {
 	return d.hasEnded(&rec.Empty, max(s.soak, leastEmpty))
 }
 
-// passOver skips a started stage, unless the rollout is paused there.
-func (d *decider) passOver(i int) bool {
-	rec := &d.Status.Stages[i]
-	if d.isPaused(i) {
-		d.paused = true
-		d.hold(rec, "paused")
-		return false
+// pauses reports whether the rollout is paused in a stage, and records that.
+func (d *decider) pauses(i int) bool {
+	if d.paused = d.isPaused(i); d.paused {
+		d.hold(&d.Status.Stages[i], "paused")
 	}
-	return d.leave(i, v1alpha1.Skipped)
-}
-
-// nextIfNotPaused starts a batch, unless the rollout is paused there.
-func (d *decider) nextIfNotPaused(i, n int) bool {
-	rec := &d.Status.Stages[i]
-	if d.isPaused(i) {
-		d.paused = true
-		d.hold(rec, "paused")
-		return false
-	}
-	return d.startBatch(i, n)
+	return d.paused
 }
 
 func (d *decider) isPaused(i int) bool {
@@ -185,13 +152,14 @@ func (d *decider) recordSatisfied(rec *v1alpha1.StageStatus, ok bool) {
 }
 
 // failure returns why the stage has failed; "" if it has not. A deadline counts from the delivery to
-// all clusters that are waited for; that of the whole stage counts on while a cluster joins.
+// all clusters that are waited for; that of the whole stage counts on while a cluster joins. Deliveries that
+// take too long fail nothing by themselves.
 func (d *decider) failure(s *stage, rec *v1alpha1.StageStatus, a assessment) string {
 	ok := a.Satisfaction == Satisfied
 	switch {
 	case a.failing:
 		return a.failure
-	case !a.bound || len(a.undelivered) > 0:
+	case !a.bound || len(a.undelivered) > 0 || a.overdue:
 		rec.Waited = nil // a cluster that joins has as long as the others
 		return ""
 	case s.stageDeadline > 0 && (!ok || d.nextBatch(rec) >= 0) && d.hasEnded(&rec.StageWaited, s.stageDeadline):
@@ -224,7 +192,7 @@ func (d *decider) pass(i int, a assessment) bool {
 	}
 	switch {
 	case next >= 0 || d.isPaused(i):
-		return d.nextIfNotPaused(i, next)
+		return !d.pauses(i) && d.startBatch(i, next)
 	case s.Approval != nil && s.Approval.After:
 		if ask := d.askApproval(rec, "after"); !ask.approved {
 			return d.awaitApprovalAfter(i, ask)
@@ -274,7 +242,7 @@ func (d *decider) leave(i int, phase v1alpha1.Phase) bool {
 	if phase == v1alpha1.Succeeded {
 		d.endAttempt(rec, fleet.RevisionID(d.Status.Wanted), string(phase), "")
 	}
-	rec.Phase, rec.CompletedAt, rec.Message, rec.Awaited, rec.Awaiting = phase, wholeSecond(d.now), "", nil, nil
+	rec.Phase, rec.CompletedAt, rec.Message, rec.Awaited, rec.Awaiting, rec.Deliveries = phase, wholeSecond(d.now), "", nil, nil, nil
 	return true
 }
 
@@ -286,7 +254,7 @@ func (d *decider) finish(i int) {
 		rec.CompletedAt = wholeSecond(d.now)
 		d.endAttempt(rec, fleet.RevisionID(d.Status.Wanted), string(v1alpha1.Succeeded), "")
 	}
-	rec.Phase, rec.Message, rec.Awaited, rec.Awaiting = v1alpha1.Succeeded, "", nil, nil
+	rec.Phase, rec.Message, rec.Awaited, rec.Awaiting, rec.Deliveries = v1alpha1.Succeeded, "", nil, nil, nil
 	d.done, d.Message = true, fmt.Sprintf("succeeded in stage %q", rec.Name)
 	unserved, behind := d.exceptions(i)
 	switch {

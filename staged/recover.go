@@ -147,7 +147,7 @@ func (d *decider) distrust() {
 			rec.Attempt++
 		}
 		forget(rec)
-		rec.Soak, rec.Waited, rec.StageWaited, rec.SatisfiedSince, rec.Awaiting = nil, nil, nil, nil, nil
+		rec.Soak, rec.Waited, rec.StageWaited, rec.SatisfiedSince, rec.Awaiting, rec.Deliveries = nil, nil, nil, nil, nil, nil
 		for n := range rec.Batches {
 			b := &rec.Batches[n]
 			b.Soak, b.Waited, b.SatisfiedSince = nil, nil, nil

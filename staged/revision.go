@@ -106,7 +106,7 @@ func (d *decider) renew(was fleet.RevisionID, why string) {
 		case rec.CompletedAt != nil:
 			continue
 		case rec.Phase == v1alpha1.Progressing || rec.Phase == v1alpha1.Soaking:
-			rec.Soak, rec.Waited, rec.StageWaited, rec.SatisfiedSince = nil, nil, nil, nil
+			rec.Soak, rec.Waited, rec.StageWaited, rec.SatisfiedSince, rec.Deliveries = nil, nil, nil, nil, nil
 			for n := range rec.Batches {
 				b := &rec.Batches[n]
 				b.Soak, b.Waited, b.SatisfiedSince, b.SetAside = nil, nil, nil, ""

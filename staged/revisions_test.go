@@ -33,6 +33,7 @@ type store struct {
 	foreign  map[string]bool            // clusters that had the workload before
 	bad      map[string]bool            // cluster@version that does not become ready
 	offline  map[string]bool
+	refused  map[string]bool   // clusters for which no order can be written
 	unnamed  bool              // reports do not say which revision they are of
 	reported map[string]string // the version of the last report
 	versions int
@@ -102,7 +103,9 @@ func (s *store) decide() {
 	s.status, s.last = d.Status, d
 	for _, p := range d.Place {
 		for _, c := range p.Clusters {
-			s.told[c] = p
+			if !s.refused[c] {
+				s.told[c] = p
+			}
 		}
 	}
 	for _, name := range d.Remove {

@@ -36,6 +36,8 @@ type Observation struct {
 	Workload   *fleet.Workload
 	Collectors map[string]*kubestellar.Collector
 	Delivered  []fleet.Cluster
+	// Gates are the objects of the hub that stages name as gates.
+	Gates []fleet.Gate
 }
 
 // A Report says when the destinations of a BindingPolicy reported one object.
@@ -264,6 +266,7 @@ func observe(p *staged.Policy, seen Observation) *Rollout {
 	r := NewRollout(p)
 	r.Update(p, seen.Meta)
 	r.ObserveClusters(seen.Clusters)
+	r.ObserveAnswers(nil, seen.Gates)
 	for _, b := range seen.BindingPolicies {
 		r.ObserveBindingPolicy(b)
 	}

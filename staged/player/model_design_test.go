@@ -19,6 +19,7 @@ type plannedStage struct {
 	name, key, value  string // the name, and the label that selects
 	concurrency       int    // maxConcurrency; negative: perCluster
 	soak, deadline    int    // seconds
+	delivery          int    // deliveryDeadlineSeconds
 	before, after     bool   // approvals
 	onFailure         string
 	skip, withdraw    bool
@@ -41,7 +42,8 @@ func (s plannedStage) yaml() string {
 		deadline = fmt.Sprintf(", progressDeadlineSeconds: %d", s.deadline)
 	}
 	add(s.concurrency < 0, "perCluster: {maxUnavailable: %d%s}", -s.concurrency, deadline)
-	add(s.concurrency < 0 && s.faultily, "maxFailures: 1")
+	add((s.concurrency < 0 || s.delivery > 0) && s.faultily, "maxFailures: 1")
+	add(s.delivery > 0, "deliveryDeadlineSeconds: %d", s.delivery)
 	add(s.concurrency >= 0 && s.deadline > 0, "progressDeadlineSeconds: %d", s.deadline)
 	add(s.soak > 0, "soak: %ds", s.soak)
 	add(s.before || s.after, "approval: {before: %t, after: %t}", s.before, s.after)
@@ -91,7 +93,7 @@ func planStage(r *rand.Rand, name, value string) plannedStage {
 	s := plannedStage{name: name, key: "env", value: value}
 	s.concurrency = []int{0, 0, 0, 1, 2, -1, -2}[r.IntN(7)]
 	s.soak = []int{0, 0, 5, 90}[r.IntN(4)]
-	s.deadline = []int{0, 0, 30}[r.IntN(3)]
+	s.deadline, s.delivery = []int{0, 0, 30}[r.IntN(3)], []int{0, 0, 0, 20}[r.IntN(4)]
 	s.before, s.after = r.IntN(5) == 0, r.IntN(8) == 0
 	s.onFailure = []string{"", "", "Pause", "Rollback", "Rollback", "RollbackAll", "RollbackBatch", "Continue"}[r.IntN(8)]
 	if s.onFailure == "RollbackBatch" && s.concurrency <= 0 {
@@ -115,6 +117,13 @@ func planAll(r *rand.Rand, kind fleetKind) (all []design) {
 	all = []design{first}
 	for len(all) < 6 {
 		all = append(all, editOf(r, all[r.IntN(len(all))]))
+	}
+	for _, d := range all {
+		for i := range d.stages {
+			if kind == overHub { // no delivery is seen there
+				d.stages[i].delivery = 0
+			}
+		}
 	}
 	return all
 }

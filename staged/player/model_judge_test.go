@@ -254,6 +254,10 @@ func (h *history) failed(a *actor, s v1alpha1.Status, d design, i int) {
 	if strings.Contains(rec.Message, "failureCondition is true") {
 		h.checkCause(a, s, d, i)
 	}
+	failing := func(b v1alpha1.Batch) bool { return b.SetAside != "" && !strings.Contains(b.SetAside, undelivered) }
+	if strings.Contains(rec.Message, "are set aside, at most") && !slices.ContainsFunc(rec.Batches, failing) {
+		h.broken("S6: stage %s fails, and only deliveries take too long: %s", st.name, rec.Message)
+	}
 	if h.trust || !strings.Contains(rec.Message, "did not hold within") || st.deadline == 0 {
 		return
 	}
@@ -267,7 +271,7 @@ func (h *history) failed(a *actor, s v1alpha1.Status, d design, i int) {
 	for _, b := range rec.Batches[:rec.StartedBatches] {
 		for _, name := range b.Clusters {
 			at, has := h.arrived[name][h.versions[s.Wanted]]
-			if h.members[name] != nil && (!has || h.now.Sub(at) < deadline-slack) {
+			if h.members[name] != nil && records(s)[name].SetAside == "" && (!has || h.now.Sub(at) < deadline-slack) {
 				h.broken("S6: stage %s fails by its deadline, and %s has the revision since %v", st.name, name, h.now.Sub(at))
 			}
 		}
@@ -340,6 +344,9 @@ func (h *history) rearmed(before, after v1alpha1.Status, d design, stage string)
 func (h *history) checkLedger(a *actor, before, after v1alpha1.Status, d design) {
 	was := records(before)
 	for name, rec := range records(after) {
+		if rec.SetAside != was[name].SetAside {
+			h.checkDelivery(name, rec.SetAside, before)
+		}
 		if rec.Applied != was[name].Applied {
 			h.checkApplied(name, rec.Applied, was[name].Applied)
 		}

@@ -306,12 +306,7 @@ func (h *history) bind(name string) {
 	made := object(bindingKind, "", name, map[string]any{"spec": map[string]any{"destinations": destinations, "workload": map[string]any{"namespaceScope": clauses}}})
 	made.Object["metadata"].(map[string]any)["ownerReferences"] = []any{map[string]any{"apiVersion": control.GroupVersion.String(), "kind": "BindingPolicy", "name": name, "uid": string(p.GetUID())}}
 	h.hub.setSpec(made)
-}
-
-func isHeld(bindingPolicy *unstructured.Unstructured) bool {
-	clauses, _, _ := unstructured.NestedSlice(bindingPolicy.Object, "spec", "downsync")
-	held, _ := clauses[0].(map[string]any)["createOnly"].(bool)
-	return held
+	h.noteBound(p, destinations)
 }
 
 // selectsMember reports whether a BindingPolicy selects a cluster with these labels.

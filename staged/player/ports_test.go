@@ -129,6 +129,34 @@ func TestAnOfflineClusterOverAllPorts(t *testing.T) {
 	}
 }
 
+// The deadline of a delivery is that of each cluster: one that joins later has as long as the others had.
+func TestADeliveryDeadlineOverAllPorts(t *testing.T) {
+	policy := strings.Replace(portPolicy, "condition: num('sum') == size(destinations)}",
+		"condition: num('sum') >= 1, guards: {allowErrors: true}, deliveryDeadlineSeconds: 60, maxFailures: 2}", 1)
+	eachPort(t, policy, func(t *testing.T, f *fleet) {
+		aside := func(cluster string) string { return records(f.status())[cluster].SetAside }
+		f.join("dev2", "dev")
+		f.push("1")
+		f.play(func() {
+			f.run(40)
+			require.True(t, f.holds("Succeeded"), f.message())
+			f.offline["dev2"], f.offline["dev3"] = true, true
+			f.push("2")
+			f.run(50)
+			f.join("dev3", "dev")
+			f.run(30)
+			require.Contains(t, aside("dev2"), "was not delivered within 1m0s", f.message())
+			require.Empty(t, aside("dev3"), f.message())
+			require.Equal(t, "1", f.have["prod1"], f.message())
+			f.run(50)
+			require.Contains(t, aside("dev3"), "was not delivered within 1m0s", f.message())
+			f.run(20)
+			require.Equal(t, "2", f.have["prod1"], f.message())
+			require.True(t, f.holds("Succeeded"), f.message())
+		})
+	})
+}
+
 // A17: the old text again is the old revision: clusters that still have it receive nothing.
 func TestABAOverAllPorts(t *testing.T) {
 	eachPort(t, portPolicy, func(t *testing.T, f *fleet) {

@@ -33,6 +33,9 @@ type Change struct {
 	Leave string `json:"leave,omitempty"`
 	// Apply is an object of the workload in a new version.
 	Apply map[string]any `json:"apply,omitempty"`
+	// Gate is an object of the hub that a stage names as a gate, complete with its status, instead of
+	// the one before. Without a creationTimestamp it is created now.
+	Gate map[string]any `json:"gate,omitempty"`
 	// Approve is before.<stage> or after.<stage>; By is who approves it, as soon as the rollout asks
 	// for that.
 	Approve string `json:"approve,omitempty"`
@@ -77,6 +80,8 @@ func (c Change) what() string {
 		return "the leave of " + c.Leave
 	case c.Apply != nil:
 		return fmt.Sprintf("the apply of %v %s", c.Apply["kind"], (&unstructured.Unstructured{Object: c.Apply}).GetName())
+	case c.Gate != nil:
+		return "the gate " + nameOfObject(&unstructured.Unstructured{Object: c.Gate})
 	case c.Approve != "":
 		return "the approval " + c.Approve
 	}
@@ -121,6 +126,8 @@ func (r *run) change(c Change) error {
 		return r.leave(c.Leave)
 	case c.Apply != nil:
 		return r.apply(c.Apply)
+	case c.Gate != nil:
+		return r.putGate(c.Gate)
 	case c.Approve != "":
 		p.record(Entry{Text: "approved: " + c.Approve})
 		p.consents[c.Approve] = c.By
@@ -130,7 +137,7 @@ func (r *run) change(c Change) error {
 		p.object.Status = v1alpha1.Status{}
 		return nil
 	}
-	return errors.New("want one of edit, join, leave, apply, approve and loseStatus")
+	return errors.New("want one of edit, join, leave, apply, gate, approve and loseStatus")
 }
 
 // edit applies a merge patch to the policy.

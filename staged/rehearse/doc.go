@@ -56,6 +56,7 @@
 //	- {after: 6m, leave: prod1}
 //	- {after: 7m, edit: {spec: {paused: true}}}
 //	- {after: 8m, approve: before.prod, by: anna}
+//	- {after: 8m, gate: {apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: check}, status: {succeeded: 1}}}
 //	- {after: 9m, loseStatus: true}
 //	- {after: 9m, policy: other, edit: {spec: {paused: true}}} # one of Input.Others
 //	lag: 1s         # a second player, which sees everything a second late

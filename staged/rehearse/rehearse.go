@@ -115,6 +115,7 @@ type run struct {
 	startLabels map[string]map[string]string // of the clusters, at the start
 	changes     []Change                     // that have not happened yet, by time
 	moved       bool                         // a change has made new Bindings
+	gates       []*unstructured.Unstructured // objects of the hub that stages name as gates
 	applied     int                          // counts new versions of objects
 	revisions   map[string]fleet.RevisionID  // of contents, by the versions of their objects
 	seen        []fleet.RevisionID           // the revisions of Input.Policy that the hub has held, in order

@@ -212,6 +212,7 @@ func (r *policyRun) observe() {
 	r.object.ResourceVersion = strconv.Itoa(r.version)
 	r.rollout.Update(r.policy, r.object.ObjectMeta)
 	r.rollout.ObserveClusters(r.hub.labels)
+	r.rollout.ObserveAnswers(nil, r.gatesOf())
 	if w := r.content(); w != nil {
 		r.rollout.ObserveWorkload(*w, r.hub.collectors)
 		for _, c := range r.delivered() {

@@ -62,6 +62,26 @@ func TestScriptWithTwoPlayers(t *testing.T) {
 	require.Less(t, len(timeline.Entries), 40)
 }
 
+// A gate is an object of the hub. The Job of last year opens nothing, and neither does one that has not succeeded.
+func TestScriptWithAGate(t *testing.T) {
+	in := policy(t, "    condition: num('sum') == 1\n"+
+		"    gates: [{name: tests, apiVersion: batch/v1, kind: Job, namespace: shop, objectName: check, condition: object.status.succeeded == 1}]")
+	require.False(t, run(t, in).Succeeded)
+	job := func(after, made, succeeded string) string {
+		return "- {after: " + after + ", gate: {apiVersion: batch/v1, kind: Job, metadata: {namespace: shop, name: check" + made + "}, status: {succeeded: " + succeeded + "}}}\n"
+	}
+	for _, lag := range []string{"", "lag: 2s\n"} {
+		script(t, &in, lag+"changes:\n"+job("1m", ", creationTimestamp: '2020-01-01T00:00:00Z'", "1")+job("3m", "", "0")+job("5m", "", "1"))
+		timeline := run(t, in)
+		require.True(t, timeline.Succeeded, timeline.String())
+		require.Contains(t, timeline.String(), "+1m0s      Job shop/check is on the hub")
+		require.Contains(t, timeline.String(), "+5m0s      StageStarted: stage \"prod\"")
+	}
+	script(t, &in, "changes: [{after: 1m, gate: {apiVersion: batch/v1, kind: Job, metadata: {name: other}}}]")
+	_, err := rehearse.Run(t.Context(), in)
+	require.ErrorContains(t, err, "change after 1m0s: no stage names Job other as a gate")
+}
+
 func TestScriptRefuses(t *testing.T) {
 	_, err := rehearse.ParseScript([]byte("changes: [{at: 1s}]"))
 	require.ErrorContains(t, err, `unknown field "at"`)

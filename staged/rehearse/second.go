@@ -27,7 +27,7 @@ type snapshot struct {
 func (r *policyRun) snapshot() {
 	s := snapshot{at: r.now, version: r.version, policy: r.policy, status: r.object.Status, policies: maps.Clone(r.hub.policies)}
 	s.seen = bindingpolicy.Observation{Meta: r.object.ObjectMeta, Clusters: r.hub.labels, Bindings: r.bindings,
-		Workload: r.content(), Collectors: r.hub.collectors, Delivered: r.delivered()}
+		Workload: r.content(), Collectors: r.hub.collectors, Delivered: r.delivered(), Gates: r.gatesOf()}
 	for _, name := range slices.Sorted(maps.Keys(r.hub.policies)) {
 		s.seen.BindingPolicies = append(s.seen.BindingPolicies, r.hub.policies[name])
 	}

@@ -206,8 +206,9 @@ type Stage struct {
 	// StageDeadlineSeconds is the same for the whole stage: all of its batches must be satisfied by
 	// then. Absent: there is no such deadline.
 	StageDeadlineSeconds *int32 `json:"stageDeadlineSeconds,omitempty"`
-	// DeliveryDeadlineSeconds is how many seconds the delivery to a cluster may take. Then the
-	// cluster is set aside, which MaxFailures counts. Absent: any time.
+	// DeliveryDeadlineSeconds is how many seconds the delivery to a cluster may take: from when the
+	// object that brings the workload to the cluster was observed, to when the cluster was observed to
+	// have it. Then the cluster is set aside, which MaxFailures counts. Absent: any time.
 	DeliveryDeadlineSeconds *int32 `json:"deliveryDeadlineSeconds,omitempty"`
 	// WithdrawFirst says that the clusters have nothing of the workload before the policy brings it,
 	// so that a rollback of a first installation may remove it. It matters where the transport

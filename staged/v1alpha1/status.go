@@ -189,10 +189,12 @@ type StageStatus struct {
 	SatisfiedSince *metav1.Time `json:"satisfiedSince,omitempty"`
 	Soak           *Clock       `json:"soak,omitempty"`
 	// Waited is how long the stage, or its latest batch, has waited since it was delivered.
-	// StageWaited is that of the whole stage, and Delivering is the time before the delivery.
+	// StageWaited is that of the whole stage.
 	Waited      *Clock `json:"waited,omitempty"`
 	StageWaited *Clock `json:"stageWaited,omitempty"`
-	Delivering  *Clock `json:"delivering,omitempty"`
+	// Deliveries are the clusters that were told to take the wanted revision, and do not have it yet, of a
+	// stage with a deadline for that. Waited is how long the delivery takes.
+	Deliveries []Batch `json:"deliveries,omitempty"`
 	// Empty is how long a stage with skipIfEmpty that had clusters has none.
 	Empty *Clock `json:"empty,omitempty"`
 	// CompletedAt is when the stage was left, or when the rollout ended in it.
@@ -218,8 +220,9 @@ type StageStatus struct {
 	Message string `json:"message,omitempty"`
 }
 
-// Batch is the names of clusters that receive the workload at the same time. The other fields, but
-// for Late, are those of a stage with perCluster, where each batch is one cluster.
+// Batch is the names of clusters that receive the workload at the same time. The other fields, except
+// Late, are those of a stage with perCluster, where each batch is one cluster, or, Waited alone, those of
+// deliveries.
 type Batch struct {
 	Clusters       []string     `json:"clusters"`
 	StartedAt      *metav1.Time `json:"startedAt,omitempty"`

@@ -1,0 +1,66 @@
+package player_test
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
+)
+
+// undelivered is in the reasons for which clusters are set aside by deliveryDeadlineSeconds.
+const undelivered = " was not delivered within "
+
+// checkDelivery is the deadline of a delivery (2.5): it counts for each cluster, from when the order for it was
+// written, in the present attempt and for the present revision.
+func (h *history) checkDelivery(name, why string, before v1alpha1.Status) {
+	_, limit, late := strings.Cut(why, undelivered)
+	if !late || h.trust {
+		return
+	}
+	h.counts["late deliveries"]++
+	latest := h.chosen
+	for _, at := range []time.Time{h.entered[before.ActiveStage], h.toldAt[name]} {
+		if at.After(latest) {
+			latest = at
+		}
+	}
+	if deadline, err := time.ParseDuration(limit); err != nil || h.now.Sub(latest) < deadline-slack {
+		h.broken("S6: cluster %s is set aside %v after its delivery began: %s", name, h.now.Sub(latest), why)
+	}
+}
+
+// noteOrdered notes when a ManifestWork or an Application began to ask for what it asks for.
+func (h *history) noteOrdered(k key, old, stored *unstructured.Unstructured) {
+	cluster := k.name.Namespace
+	if k.kind == applicationKind {
+		cluster = strings.TrimPrefix(k.name.Name, "web-")
+	}
+	if k.kind != bindingPolicyKind && orderIn(old) != orderIn(stored) {
+		h.toldAt[cluster] = h.now
+	}
+}
+
+// orderIn is what a ManifestWork or an Application asks for.
+func orderIn(obj *unstructured.Unstructured) string {
+	source, _, _ := unstructured.NestedMap(orNothing(obj).Object, "spec", "source")
+	return fmt.Sprint(orNothing(obj).GetAnnotations()[v1alpha1.RevisionAnnotation], source)
+}
+
+// noteBound notes when a Binding that lets new versions through had a cluster first.
+func (h *history) noteBound(p *unstructured.Unstructured, destinations []any) {
+	for _, d := range destinations {
+		c := d.(map[string]any)["clusterId"].(string)
+		if _, told := h.toldAt[c]; !told && !isHeld(p) {
+			h.toldAt[c] = h.now
+		}
+	}
+}
+
+func isHeld(bindingPolicy *unstructured.Unstructured) bool {
+	clauses, _, _ := unstructured.NestedSlice(bindingPolicy.Object, "spec", "downsync")
+	held, _ := clauses[0].(map[string]any)["createOnly"].(bool)
+	return held
+}
