@@ -431,7 +431,7 @@ func (h *history) checkWithdrawal(a *actor, name string) {
 		h.broken("S3: cluster %s of a later stage loses the workload", name)
 	default:
 		for _, other := range sortedNames(h.members) {
-			if o := h.members[other]; active >= 0 && d.stages[active].selects(o.labels) && len(o.objects) == 0 && (h.kind.content() || len(h.holds(other, "")) == 0) && h.movedAt[other] == 0 && d.stages[active].concurrency == 0 {
+			if o := h.members[other]; active >= 0 && d.stages[active].selects(o.labels) && len(o.objects) == 0 && (h.kind.content() || len(h.holds(other, "")) == 0) && maps.Equal(o.labels, a.sees(other)) && d.stages[active].concurrency == 0 {
 				h.broken("S3: cluster %s loses the workload, and %s of the active stage does not have it yet", name, other)
 			}
 		}

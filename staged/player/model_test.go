@@ -199,7 +199,7 @@ func (h *history) checkEnd() {
 		m := h.members[name]
 		i := d.stageOf(m.labels)
 		last := len(d.stages) - 1
-		if !d.keep && h.kind != overArgo && i >= 0 && !d.stages[last].selects(m.labels) && h.editedAt+h.movedAt[name] == 0 && h.restoring.IsZero() && len(m.objects) > 0 {
+		if !d.keep && h.kind != overArgo && i >= 0 && !d.stages[last].selects(m.labels) && h.movedAt[name] == 0 && h.restoring.IsZero() && len(m.objects) > 0 {
 			h.broken("L1: cluster %s of a passed stage has %s in the end, under retention Move", name, m.has())
 		}
 		if i < 0 || !d.keep && i != len(d.stages)-1 || stageIn(s, d.stages[i].name).Phase == v1alpha1.Failed {
