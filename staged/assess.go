@@ -120,9 +120,7 @@ func (a *assessor) addObject(e *evaluator, o *objectState, late *big.Int) {
 		a.counts.Unknown++
 	}
 	a.unreportable = a.unreportable || r.unreportable
-	if r.failing && !a.failing {
-		a.failing, a.failure = true, fmt.Sprintf("failureCondition is true for %s in %s: %s", o.Ref(), e.clusterText(), e.failureText(o))
-	}
+	a.addFailure(e, o, r)
 	switch {
 	case r.late == nil:
 		a.unchecked++
@@ -139,6 +137,21 @@ func (a *assessor) addObject(e *evaluator, o *objectState, late *big.Int) {
 		e.explain(o, r, a)
 	case r.condition.Satisfaction < a.Satisfaction && len(e.destinations) > 0:
 		a.finding = finding{r.condition.Satisfaction, o.Ref().String() + " in " + e.clusterText() + ": " + e.reason(o, r)}
+	}
+}
+
+// addFailures adds failures of objects, and nothing else.
+func (a *assessor) addFailures(e *evaluator, objects []*fleet.Object) {
+	for _, obj := range objects {
+		if o := e.state(obj); e.stage.failure != nil && e.filter(o).Satisfaction == Satisfied {
+			a.addFailure(e, o, e.result(o))
+		}
+	}
+}
+
+func (a *assessor) addFailure(e *evaluator, o *objectState, r *objectResult) {
+	if r.failing && !a.failing {
+		a.failing, a.failure = true, fmt.Sprintf("failureCondition is true for %s in %s: %s", o.Ref(), e.clusterText(), e.failureText(o))
 	}
 }
 

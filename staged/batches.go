@@ -119,6 +119,9 @@ func (d *decider) assignWhole(i int, all []string) bool {
 	if !slices.Equal(old.Clusters, all) {
 		old.Clusters = all
 	}
+	if len(without(all, old.Late)) == 0 {
+		old.Late = nil // the clusters that it waited for have left
+	}
 	rec.Batches, rec.StartedBatches = []v1alpha1.Batch{old}, min(1, rec.StartedBatches)
 	if i != d.active() && rec.CompletedAt != nil {
 		rec.StartedBatches = 1

@@ -51,12 +51,10 @@ func (d *decider) underWay(i int) map[string]bool {
 	going := map[string]bool{}
 	for _, w := range d.begun(i) {
 		clusters := w.clusters
-		if w.batch >= 0 {
-			clusters = without(clusters, d.Status.Stages[i].Batches[w.batch].Late)
-		} else {
+		if w.batch < 0 {
 			clusters = d.selected(d.policy.stages[i])
 		}
-		for _, c := range clusters {
+		for _, c := range d.awaited(w, clusters) {
 			rec := d.ledger[c]
 			has := rec.Applied == d.Status.Wanted && !d.isOnItsWayOut(c)
 			if !has && rec.SetAside == "" && d.isTold(c) {

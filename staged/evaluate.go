@@ -65,8 +65,14 @@ func (d *decider) assessWave(a *assessor, w wave, since *metav1.Time) {
 		a.add(fleet.ObjectRef{}, unsatisfied("%s", conflict))
 	}
 	if d.seen.Can.Content {
-		d.addDelivery(a, e, w)
+		all := e.destinations
+		e.destinations = d.awaited(w, all)
+		d.addDelivery(a, e)
 		a.addObjects(e, d.objectsOf(a, e))
+		if len(e.destinations) < len(all) {
+			e.destinations = all
+			a.addFailures(e, d.objectsOf(a, e))
+		}
 	} else {
 		a.evidence = fleet.EvidenceNone
 		a.addObjects(e, d.placed[w.name].Objects)
@@ -96,14 +102,18 @@ func (d *decider) destinationsOf(w wave) (names []string) {
 	return names
 }
 
-// addDelivery notes which clusters of a wave do not have the wanted revision yet, and for which the
-// stage does not wait.
-func (d *decider) addDelivery(a *assessor, e *evaluator, w wave) {
-	if w.batch >= 0 {
-		for _, name := range d.Status.Stages[w.stage].Batches[w.batch].Late {
-			e.excused[name] = true
-		}
+// awaited returns the clusters of a wave for which the stage waits: all but the clusters that have joined while it soaked.
+// They reset no soak, and their failure counts.
+func (d *decider) awaited(w wave, clusters []string) []string {
+	if w.batch < 0 {
+		return clusters
 	}
+	return without(clusters, d.Status.Stages[w.stage].Batches[w.batch].Late)
+}
+
+// addDelivery notes which clusters of a wave do not have the wanted revision yet, and for which the
+// stage does not wait because their delivery takes too long.
+func (d *decider) addDelivery(a *assessor, e *evaluator) {
 	for _, name := range e.destinations {
 		rec := d.ledger[name]
 		switch {
@@ -111,7 +121,7 @@ func (d *decider) addDelivery(a *assessor, e *evaluator, w wave) {
 		case rec.SetAside != "":
 			e.excused[name] = true
 			a.setAside++
-		case !e.excused[name]:
+		default:
 			has := "it has " + d.revisionName(fleet.RevisionID(rec.Applied))
 			if d.isOnItsWayOut(name) {
 				has += fmt.Sprintf(" from a %s that is gone", d.kind())

@@ -24,3 +24,33 @@ func TestAClusterThatJoinsAFulfilledStageGoesBackToItsRevision(t *testing.T) {
 	s.check(map[string]string{"d1": "1", "d2": "1"})
 	require.Equal(t, []string{"1", "2", "1"}, s.seen["d2"])
 }
+
+// A cluster that joins while a stage soaks is served, and the stage does not wait for it: its soak goes on, and no
+// deadline passes because of the cluster. A failure there counts (2.7).
+func TestALateClusterResetsNoSoak(t *testing.T) {
+	for _, offline := range []bool{true, false} {
+		dev := stageText("dev", "dev", "soak: 60s", "progressDeadlineSeconds: 20", "failureCondition: num('sum') < 0")
+		s := newStore(t, policyText(dev, stageText("prod", "prod"))+stagedUpdates, "dev/d1", "prod/p")
+		s.roll(10)
+		s.clusters["d2"] = map[string]string{"env": "dev", "name": "d2"}
+		s.offline["d2"], s.bad["d2@1"] = offline, true
+		s.roll(26)
+		require.Equal(t, "1", s.have["p"], s.last.Message)
+		require.Equal(t, !offline, s.have["d2"] == "1")
+	}
+}
+
+// A stage that was inserted before the active one, and waits, is still to come for its clusters: under retention
+// Move they keep what they have. The clusters that the active stage had before cover no passed stage.
+func TestClustersOfAStageThatMustBePassedFirstKeepWhatTheyHave(t *testing.T) {
+	first := policyText(stageText("sa", "a"), stageText("sb", "b")) + "  updates: Staged\n"
+	s := newStore(t, first, "a/a1", "b/b1", "c/c1")
+	s.bad["a1@1"] = true
+	s.roll(6)
+	require.Equal(t, "1", s.have["a1"])
+	s.policy = compile(t, policyText(stageText("sc", "a", "approval: {before: true}"), stageText("sa", "c"))+"  updates: Staged\n")
+	s.meta.Generation++
+	s.roll(10)
+	require.Equal(t, "1", s.have["a1"], s.last.Message)
+	require.Contains(t, s.last.Message, `stage "sc" is not started`)
+}

@@ -341,7 +341,7 @@ func (d *decider) isCoveredBy(active int) bool {
 		}
 		covered = true
 	}
-	return covered && d.Status.Stages[active].Phase != v1alpha1.Pending
+	return covered && d.missed(active) < 0
 }
 
 // acceptAdopted recognizes a placement of another program that was adopted and is as it must be. One

@@ -55,10 +55,13 @@ func (d *decider) retains(rec *v1alpha1.OwnedPlacement) bool {
 
 // coverage returns the clusters that have the workload from the placements that are wanted. It is
 // false if one of these does not exist in its present version, or was not taken over, or if the
-// active stage has no cluster.
+// active stage has no cluster, or another one must be passed first.
 func (d *decider) coverage(wanted []wave) (covered map[string]bool, safe bool) {
 	covered = map[string]bool{}
 	has, active := 0, d.active()
+	if active >= 0 && d.missed(active) >= 0 {
+		return nil, false // its clusters are those of before
+	}
 	for _, w := range wanted {
 		p := d.placed[w.name]
 		switch {
@@ -90,8 +93,10 @@ func (d *decider) isCovered(name string, covered map[string]bool) bool {
 func (d *decider) awaitsTurn(cluster string, of int) bool {
 	have, exists := d.clusters[cluster]
 	taken := of >= 0 && d.isTaken(of, cluster)
-	for i := d.active(); exists && i >= 0 && i < len(d.policy.stages); i++ {
-		if (i == d.active() || i != of && !taken) && d.policy.stages[i].selects(have) && !d.isRolledBack(i, cluster) {
+	for i, s := range d.policy.stages {
+		active := d.active()
+		isToCome := active >= 0 && (i >= active || d.Status.Stages[i].Phase == v1alpha1.Pending)
+		if exists && isToCome && (i == active || i != of && !taken) && s.selects(have) && !d.isRolledBack(i, cluster) {
 			return true
 		}
 	}

@@ -266,10 +266,11 @@ func (h *history) failed(a *actor, s v1alpha1.Status, d design, i int) {
 	if !h.kind.content() || st.concurrency < 0 {
 		return
 	}
+	required := h.required(a, s, d, i)
 	for _, b := range rec.Batches[:rec.StartedBatches] {
 		for _, name := range b.Clusters {
 			at, has := h.arrived[name][h.versions[s.Wanted]]
-			if h.members[name] != nil && records(s)[name].SetAside == "" && (!has || h.now.Sub(at) < deadline-slack) {
+			if h.members[name] != nil && slices.Contains(required, name) && (!has || h.now.Sub(at) < deadline-slack) {
 				h.broken("S6: stage %s fails by its deadline, and %s has the revision since %v", st.name, name, h.now.Sub(at))
 			}
 		}
