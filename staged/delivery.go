@@ -9,7 +9,7 @@ import (
 )
 
 // A delivery begins when the object that brings the wanted revision to a cluster was observed, and ends when the
-// cluster was observed to have the revision. Each cluster has a clock of its own for deliveryDeadlineSeconds;
+// cluster was observed to have the revision. Each cluster has its clock for deliveryDeadlineSeconds;
 // clusters whose deliveries began together share an entry of the status.
 
 // noteDelivery counts how long the deliveries of a stage take, and sets aside the clusters to which one takes too

@@ -12,7 +12,7 @@ import (
 var tolerant = []string{"condition: num('sum') >= 1", "guards: {allowErrors: true}"}
 
 // deliveryDeadlineSeconds belongs to each cluster, and begins when the order for it was observed: a cluster that
-// joins later has as long as the others had, and without an order none is late (2.5).
+// joins later has as long as the others had, and a cluster without an order is not late (2.5).
 func TestADeliveryDeadlineIsThatOfEachCluster(t *testing.T) {
 	dev := stageText("dev", "dev", append(tolerant, "deliveryDeadlineSeconds: 30", "maxFailures: 2")...)
 	s := newStore(t, policyText(dev, stageText("prod", "prod"))+stagedUpdates, "dev/d1", "dev/d2", "dev/d4", "prod/p")
