@@ -31,7 +31,7 @@ var mutants = []mutant{
 	{"S5", "reports that do not satisfy do not end a soak", "progress.go", "	case !ok:\n		rec.SatisfiedSince, rec.Soak = nil, nil\n	case rec.Sat", "	case rec.Sat"},
 	{"S5", "downtime counts (F6)", "clock.go", "return max(least, limit/20)", "return 1000 * time.Hour"},
 	{"S5", "the clock of the player counts (F6)", "player/clock.go", "	if !c.timed {", "	if true {"},
-	{"S6", "a deadline counts from the beginning of the stage, not from the delivery", "progress.go", "case !a.bound || len(a.undelivered) > 0:", "case false:"},
+	{"S6", "a deadline counts from the beginning of the stage, not from the delivery", "progress.go", "case !a.bound || len(a.undelivered) > 0 || a.overdue:", "case false:"},
 	{"S6", "a deadline is over at once", "progress.go", "case s.deadline > 0 && !ok && d.hasEnded(&rec.Waited, s.deadline):", "case s.deadline > 0 && !ok:"},
 	{"S7", "a ticket does not name revision, plan and epoch (F8)", "attempt.go", "d.Status.Wanted, d.policy.plan, fmt.Sprint(max(1, rec.Attempt), d.Status.Epoch)}", "fmt.Sprint(max(1, rec.Attempt))}"},
 	{"S7", "a ticket does not name the attempt", "attempt.go", "fmt.Sprint(max(1, rec.Attempt), d.Status.Epoch)}", "fmt.Sprint(d.Status.Epoch)}"},
