@@ -16,6 +16,7 @@ import (
 var writesDirectly = map[string]string{
 	"examples/stagecraft/packaging/main.go":         "writes into a new folder",
 	"examples/stagecraft/packaging/site/main.go":    "writes into a new folder",
+	"examples/stagecraft/backup.go":                 "writes a new file that only its user may read, and removes it if it is not complete",
 	"examples/stagecraft/record.go":                 "appends to a log while it runs, and refuses one that exists",
 	"examples/stagecraft/serve.go":                  "writes a file that only its user may read, and renames it",
 	"internal/files/files.go":                       "is the package",

@@ -92,7 +92,7 @@ var labMayImport = map[string][]string{
 	"stage/lab/internal/hostile":                 {},
 	"stage/lab/defaults":                         {"stage/lab/internal/builtin", "stage/memory", "stage/lab/internal/object"},
 	"stage/lab/validation":                       {"stage/lab/internal/schedules", "stage/memory", "stage/lab/internal/object"},
-	"stage/lab/backup":                           {"stage", "stage/memory"},
+	"stage/lab/backup":                           {"stage", "stage/memory", "stage/transport"},
 	"stage/lab/fault":                            {"stage/lab/controllers/nodes", "stage/memory", "stage/lab/load", "stage/lab/internal/object"},
 	"stage/lab/load":                             {"stage/lab/internal/lines", "stage/lab/internal/printable"},
 	"stage/lab/record":                           {"stage/lab/internal/lines", "stage", "stage/lab/controllers/resources", "stage/lab/internal/files", "stage/lab/internal/object", "stage/lab/internal/printable", "stage/transport"},

@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -28,8 +29,10 @@ func restorable(t *testing.T, now func() time.Time) *memory.Cluster {
 	ctx := t.Context()
 	c := memory.New(memory.Options{Seed: 7, Now: now, RequireNamespaces: true, RequireOwners: true})
 	c.TrackFields()
-	require.NoError(t, c.Load(ctx, []byte(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com}, spec: {group: example.com, scope: Namespaced,
-  names: {plural: widgets, kind: Widget}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}
+	require.NoError(t, c.Load(ctx, []byte(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com},
+  spec: {group: example.com, scope: Namespaced,
+  names: {plural: widgets, kind: Widget}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object,
+  x-kubernetes-preserve-unknown-fields: true}}}]}}
 ---
 {apiVersion: v1, kind: Namespace, metadata: {name: default}}
 ---
@@ -45,7 +48,8 @@ func restorable(t *testing.T, now func() time.Time) *memory.Cluster {
 	owned := func(name, owner, more string) string {
 		obj, err := c.Get(ctx, configMaps, types.NamespacedName{Namespace: "default", Name: owner})
 		require.NoError(t, err)
-		return `{apiVersion: v1, kind: ConfigMap, metadata: {name: ` + name + `, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: ` + owner + `, uid: ` + string(obj.GetUID()) + `, blockOwnerDeletion: true}]` + more + `}}`
+		return fmt.Sprintf(`{apiVersion: v1, kind: ConfigMap, metadata: {name: %s,
+  ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: %s, uid: %s, blockOwnerDeletion: true}]%s}}`, name, owner, obj.GetUID(), more)
 	}
 	require.NoError(t, c.Load(ctx, []byte(owned("child", "owner", "")+"\n---\n"+owned("blocks", "foreground", ", finalizers: [example.com/hold]"))))
 	foreground := metav1.DeletePropagationForeground

@@ -123,8 +123,8 @@ func TestWatchesEndWithContextStopAndTimeout(t *testing.T) {
 	})
 }
 
-// TestManyWatchesMissNothing has more watches than are woken at once, of which some end while others
-// are woken.
+// TestManyWatchesMissNothing has more watches than are woken at once. Some of them end while others are
+// woken.
 func TestManyWatchesMissNothing(t *testing.T) {
 	const writes = 40
 	c := memory.New(memory.Options{})

@@ -78,7 +78,7 @@ type similar struct {
 	last     time.Time
 }
 
-// A pendingEvent is an Event that is to be written.
+// A pendingEvent is an Event that the recorder will write.
 type pendingEvent struct {
 	*unstructured.Unstructured
 	known *countedEvent

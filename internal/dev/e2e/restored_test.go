@@ -78,7 +78,7 @@ func TestRestoredBesideTheRealOne(t *testing.T) {
 }
 
 // compareNext compares what a lab makes of a state with what the control plane has made of it, in the
-// namespaces that nobody has changed since.
+// namespaces that the test has not changed since.
 func compareNext(t *testing.T, i int, before, after *backup.Backup) {
 	lab := labtest.New(t, labtest.Options{Backup: before, Quiet: true})
 	want := next(before, after.Objects, i)
@@ -157,7 +157,7 @@ func condensed(obj *unstructured.Unstructured) string {
 	return fmt.Sprintf("generation %d %s", obj.GetGeneration(), strings.Join(parts, " "))
 }
 
-// work gives the cluster more of everything in a namespace of its own, and is in the middle of
+// work gives the cluster more of everything in a new namespace, and is in the middle of
 // rolling it out when it returns.
 func work(t *testing.T, cluster *kube.Cluster, i int) {
 	ns := fmt.Sprint("state-", i)
@@ -169,19 +169,24 @@ func work(t *testing.T, cluster *kube.Cluster, i int) {
 			require.NoError(t, err)
 		}
 	}
-	add(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: %d, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: "web:1", resources: {requests: {cpu: 10m}}}]}}}}
+	add(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: %d, selector: {matchLabels: {app: web}},
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: "web:1", resources: {requests: {cpu: 10m}}}]}}}}
 ---
 {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {app: web}, ports: [{port: 80}]}}
 ---
 {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {minAvailable: 2, selector: {matchLabels: {app: web}}}}
 ---
-{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db}, spec: {replicas: %d, serviceName: db, selector: {matchLabels: {app: db}}, template: {metadata: {labels: {app: db}}, spec: {containers: [{name: c, image: "db:1"}]}}}}
+{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db}, spec: {replicas: %d, serviceName: db, selector: {matchLabels: {app: db}},
+  template: {metadata: {labels: {app: db}}, spec: {containers: [{name: c, image: "db:1"}]}}}}
 ---
-{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: agent}, spec: {selector: {matchLabels: {app: agent}}, template: {metadata: {labels: {app: agent}}, spec: {containers: [{name: c, image: "agent:1"}]}}}}
+{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: agent}, spec: {selector: {matchLabels: {app: agent}}, template: {metadata: {labels: {app: agent}},
+  spec: {containers: [{name: c, image: "agent:1"}]}}}}
 ---
-{apiVersion: batch/v1, kind: Job, metadata: {name: work}, spec: {completions: %d, parallelism: 2, template: {spec: {restartPolicy: Never, containers: [{name: c, image: job, command: [sleep, "7"]}]}}}}
+{apiVersion: batch/v1, kind: Job, metadata: {name: work}, spec: {completions: %d, parallelism: 2, template: {spec: {restartPolicy: Never,
+  containers: [{name: c, image: job, command: [sleep, "7"]}]}}}}
 ---
-{apiVersion: batch/v1, kind: Job, metadata: {name: fails}, spec: {backoffLimit: 1, template: {spec: {restartPolicy: Never, containers: [{name: c, image: job, command: [sh, -c, sleep 3; exit 1]}]}}}}
+{apiVersion: batch/v1, kind: Job, metadata: {name: fails}, spec: {backoffLimit: 1, template: {spec: {restartPolicy: Never, containers: [{name: c, image: job,
+  command: [sh, -c, sleep 3; exit 1]}]}}}}
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: crashes}, spec: {containers: [{name: c, image: i, command: [sh, -c, sleep 2; exit 3]}]}}
 ---
@@ -201,7 +206,8 @@ func runNodes(t *testing.T, cluster *kube.Cluster, n int) {
 	set, err := stage.Compile(stage.Options{}, presets.NodeFast(), presets.NodeHeartbeat())
 	require.NoError(t, err)
 	for i := range n {
-		createNode(t, cluster, fmt.Sprintf(`{apiVersion: v1, kind: Node, metadata: {name: node-%d, labels: {kubernetes.io/hostname: node-%d, kubernetes.io/os: linux, kubernetes.io/arch: amd64}},
+		createNode(t, cluster, fmt.Sprintf(`{apiVersion: v1, kind: Node, metadata: {name: node-%d, labels: {kubernetes.io/hostname: node-%d, kubernetes.io/os: linux,
+  kubernetes.io/arch: amd64}},
   status: {capacity: {cpu: 32, memory: 256Gi, pods: 110, ephemeral-storage: 1Ti}, allocatable: {cpu: 32, memory: 256Gi, pods: 110, ephemeral-storage: 1Ti}}}`, i, i))
 	}
 	played := player.New(set, cluster, player.Options{Seed: 1})

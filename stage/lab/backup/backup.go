@@ -17,8 +17,8 @@ import (
 
 // A Backup is the objects of a cluster at one moment.
 type Backup struct {
-	// Time is the moment. A Backup without a time of its own, as kubectl prints it, has the latest
-	// time at which something wrote one of the objects.
+	// Time is the moment. A file without a time, such as one of kubectl, gets the latest time
+	// at which something wrote one of the objects.
 	Time time.Time
 	// ResourceVersion is that of the cluster; "": not known. Then the highest of the objects counts.
 	ResourceVersion string

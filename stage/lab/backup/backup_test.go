@@ -32,11 +32,13 @@ var (
 var moment = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 const manifest = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com}, spec: {group: example.com, scope: Namespaced,
-  names: {plural: widgets, kind: Widget}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}}
+  names: {plural: widgets, kind: Widget}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object,
+  x-kubernetes-preserve-unknown-fields: true}}}]}}
 ---
 {apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, spec: {size: 3, ratio: 0.5, born: 2020-01-01T00:00:00Z, flag: "yes", none: null}}
 ---
-{apiVersion: v1, kind: Secret, metadata: {name: s, annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"data": {"key": "c2VjcmV0"}}', other: kept}}, data: {key: c2VjcmV0}}
+{apiVersion: v1, kind: Secret, metadata: {name: s, annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"data": {"key": "c2VjcmV0"}}',
+  other: kept}}, data: {key: c2VjcmV0}}
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: c, finalizers: [example.com/hold]}, data: {text: "a\nb"}}`
 
@@ -148,7 +150,8 @@ func TestFaultsHavePlaces(t *testing.T) {
 		{"b.json", "{\"kind\": \"List\", \"items\": [\n  {\"kind\": \"Pod\", \"apiVersion\": \"v1\", \"metadata\": {\"name\": \"p\", \"uid\": \"u\"}},\n  7]}",
 			"b.json:2:3: Pod p: no metadata.resourceVersion: it was not read from a cluster; give a manifest to Apply\nb.json:3:3: json: cannot unmarshal number into Go value of type map[string]interface {}"},
 		{"c.json", "{\"kind\": \"Pod\",\n  \"x}", "c.json:2:6: unexpected EOF"},
-		{"d.yaml", "kind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: p}\n", "d.yaml:3:3: Pod p: no metadata.uid: it was not read from a cluster; give a manifest to Apply"},
+		{"d.yaml", "kind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: p}\n",
+			"d.yaml:3:3: Pod p: no metadata.uid: it was not read from a cluster; give a manifest to Apply"},
 		{"e.yaml", "a: &x {b: c}\nd: *x\n", "e.yaml:2:4: an alias: kubectl prints none, and this reader takes none"},
 		{"f.yaml", "a: b: c\n", "f.yaml: yaml: mapping values are not allowed in this context"},
 		{"g.yaml", "- 1\n", "g.yaml:1:1: yaml: unmarshal errors:\n  line 1: cannot unmarshal !!seq into map[string]interface {}"},
@@ -226,7 +229,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestAClusterIsRead reads a cluster page by page, whose user may not list Secrets.
+// TestAClusterIsRead reads a cluster page by page, whose user is not allowed to list Secrets.
 func TestAClusterIsRead(t *testing.T) {
 	c := cluster(t)
 	for i := range 1200 {

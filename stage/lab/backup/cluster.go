@@ -20,8 +20,8 @@ import (
 const pageSize = 500
 
 // From reads the objects of a cluster, such as a real one of package stage/kube: those of the built-in
-// kinds that a cluster in memory has, those of o.Kinds, and the custom ones in their storage version.
-// It only lists. A kind that the user may not list becomes an [Omission]; any other error ends it.
+// kinds that a cluster in memory has, of o.Kinds, and of all definitions in their storage version.
+// It only lists. A kind that the user is not allowed to list becomes an [Omission]; any other error ends it.
 //
 // The kinds are read one after another, while the cluster goes on. So an object may name another one
 // that is missing, or that is later than itself. A controller finds the same when it starts.

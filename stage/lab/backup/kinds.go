@@ -17,7 +17,7 @@ import (
 // kinds are the kinds that a cluster in memory would store.
 type kinds map[schema.GroupVersionKind]bool
 
-// kinds returns the built-in kinds, those of the options, and those that the items define.
+// kinds returns the built-in kinds, the kinds of the options, and the kinds that the items define.
 func (r *reader) kinds() kinds {
 	known := kinds{}
 	for _, k := range memory.New(memory.Options{Kinds: r.options.Kinds}).Kinds() {

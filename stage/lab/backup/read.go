@@ -22,8 +22,8 @@ type Options struct {
 	// BlankSecrets empties the values of Secrets, and removes the annotation that repeats them. The
 	// keys stay, so that Pods that refer to them still start.
 	BlankSecrets bool
-	// Kinds are kinds of objects in addition to the built-in kinds of package memory and to those
-	// whose definitions the files have.
+	// Kinds are kinds of objects in addition to the built-in kinds of package memory and to the
+	// kinds whose definitions the files have.
 	Kinds []memory.Kind
 }
 
@@ -63,7 +63,7 @@ type item struct {
 type reader struct {
 	options Options
 	items   []item
-	seen    int               // objects, with those that are not kept
+	seen    int               // objects, also the ones that are not kept
 	byUID   map[types.UID]int // their places in items
 	result  Backup
 	faults  []error

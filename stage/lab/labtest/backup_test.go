@@ -17,22 +17,28 @@ import (
 
 // everyKind has a workload of each kind whose controller keeps Pods.
 const everyKind = `
-{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 3, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: web, resources: {requests: {cpu: 100m}}}]}}}}
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 3, selector: {matchLabels: {app: web}},
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: web, resources: {requests: {cpu: 100m}}}]}}}}
 ---
-{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db}, spec: {replicas: 3, serviceName: db, selector: {matchLabels: {app: db}}, template: {metadata: {labels: {app: db}}, spec: {containers: [{name: c, image: db, volumeMounts: [{name: data, mountPath: /data}]}]}},
+{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db}, spec: {replicas: 3, serviceName: db, selector: {matchLabels: {app: db}},
+  template: {metadata: {labels: {app: db}}, spec: {containers: [{name: c, image: db, volumeMounts: [{name: data, mountPath: /data}]}]}},
   volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}]}}
 ---
-{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: agent}, spec: {selector: {matchLabels: {app: agent}}, template: {metadata: {labels: {app: agent}}, spec: {containers: [{name: c, image: agent}]}}}}
+{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: agent}, spec: {selector: {matchLabels: {app: agent}}, template: {metadata: {labels: {app: agent}},
+  spec: {containers: [{name: c, image: agent}]}}}}
 ---
-{apiVersion: batch/v1, kind: Job, metadata: {name: long}, spec: {completions: 4, parallelism: 2, template: {spec: {restartPolicy: Never, containers: [{name: c, image: job, command: [sleep, "300"]}]}}}}
+{apiVersion: batch/v1, kind: Job, metadata: {name: long}, spec: {completions: 4, parallelism: 2, template: {spec: {restartPolicy: Never, containers: [{name: c,
+  image: job, command: [sleep, "300"]}]}}}}
 ---
-{apiVersion: batch/v1, kind: CronJob, metadata: {name: tick}, spec: {schedule: "*/5 * * * *", jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: job, command: [sleep, "10"]}]}}}}}}
+{apiVersion: batch/v1, kind: CronJob, metadata: {name: tick}, spec: {schedule: "*/5 * * * *", jobTemplate: {spec: {template: {spec: {restartPolicy: Never,
+  containers: [{name: c, image: job, command: [sleep, "10"]}]}}}}}}
 ---
 {apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {app: web}, ports: [{port: 80}]}}
 ---
 {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {minAvailable: 2, selector: {matchLabels: {app: web}}}}
 ---
-{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, minReplicas: 2, maxReplicas: 5, metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]}}`
+{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web},
+  minReplicas: 2, maxReplicas: 5, metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]}}`
 
 // lives says of each object what happened to it, without what depends on uids, on versions of the
 // store, and on generated names: those of Pods, and what follows from them.

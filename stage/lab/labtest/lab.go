@@ -66,8 +66,8 @@ type Options struct {
 	// Definitions.
 	Kinds       []memory.Kind
 	Definitions []*unstructured.Unstructured
-	// Backup is the state from which the cluster goes on, for example that of a real cluster. The lab
-	// makes no objects of its own then; Nodes are in addition to those of the Backup, by default none,
+	// Backup is the state from which the cluster goes on, for example that of a real cluster. Then the lab
+	// makes no namespaces and no StorageClass. Nodes are in addition to the Nodes of the Backup, by default none,
 	// and Start is by default the time of the Backup.
 	Backup *backup.Backup
 	// Objects are in the cluster before the controllers start, such as the namespaces and
