@@ -28,7 +28,7 @@ type Review struct {
 	old, new  unstructured.Unstructured
 	rehearsed bool // the write is carried out again after a remote call
 	unlocked  bool // the present hook runs without the lock
-	statuses  []statusOfOther
+	others    []other
 	bytes     int // of New; 0: not known
 }
 
@@ -108,34 +108,101 @@ func (v *Review) Get(kind schema.GroupVersionKind, name types.NamespacedName) *u
 	return nil
 }
 
+// Count returns the number of objects of a resource in a namespace, or in all namespaces if
+// namespace is "". It returns false for an unknown resource. A function that Hooks.Remote returns
+// must not call Count.
+func (v *Review) Count(of schema.GroupResource, namespace string) (n int, known bool) {
+	if v.unlocked {
+		v.store.mu.Lock() // not RLock: sorting a table changes it
+		defer v.store.mu.Unlock()
+	}
+	t := v.store.tables[of]
+	if t == nil {
+		return 0, false
+	}
+	return len(t.within(namespace)), true
+}
+
+// removed calls Removed of the hooks about an object.
+func (s *store) removed(r *record, last *unstructured.Unstructured) {
+	for _, h := range s.hooks {
+		if h.Removed == nil {
+			continue
+		}
+		v := &s.removal
+		*v = Review{Request: Request{Verb: "delete", Kind: r.kind.GroupVersionKind, Name: r.key, Time: s.now()}, Resource: r.kind.groupResource(), Old: last, store: s}
+		h.Removed(v)
+		v.putOthers()
+	}
+}
+
 // PutStatus replaces the status of another object, together with the reviewed write: both are
 // stored, or neither. It does nothing in a dry run, or without the object. The caller must not
 // change the status afterwards.
 func (v *Review) PutStatus(kind schema.GroupVersionKind, name types.NamespacedName, status map[string]any) {
+	v.also(other{kind: kind, name: name, status: status})
+}
+
+// Create creates another object, together with the reviewed write, like an API server that stores two
+// objects for one request. It does nothing in a dry run, for an unknown kind, or if the object exists.
+// Hooks do not see the object, so that it must be complete except for the metadata that the server
+// sets. The caller must not change the object afterwards.
+func (v *Review) Create(obj *unstructured.Unstructured) {
+	v.also(other{kind: obj.GroupVersionKind(), name: types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}, created: obj.Object})
+}
+
+// Remove removes another object, together with the reviewed write, at once and whatever finalizers it
+// has. It does nothing in a dry run, or without the object.
+func (v *Review) Remove(kind schema.GroupVersionKind, name types.NamespacedName) {
+	v.also(other{kind: kind, name: name, removed: true})
+}
+
+// An other is a change of another object, together with the reviewed write.
+type other struct {
+	kind    schema.GroupVersionKind
+	name    types.NamespacedName
+	status  map[string]any
+	created map[string]any
+	removed bool
+}
+
+func (v *Review) also(o other) {
 	if !v.DryRun && !v.rehearsed {
-		v.statuses = append(v.statuses, statusOfOther{kind, name, status})
+		v.others = append(v.others, o)
 	}
 }
 
-// A statusOfOther is a call of PutStatus.
-type statusOfOther struct {
-	kind   schema.GroupVersionKind
-	name   types.NamespacedName
-	status map[string]any
-}
-
-// putStatuses stores what the hooks have given to PutStatus.
-func (v *Review) putStatuses() {
-	for _, p := range v.statuses {
-		k := v.store.kinds[p.kind]
+// putOthers stores the changes of other objects.
+func (v *Review) putOthers() {
+	s, others := v.store, v.others
+	v.others = nil
+	for _, o := range others {
+		k := s.kinds[o.kind]
 		if k == nil {
 			continue
 		}
-		if r := k.table.records[k.key(p.name)]; r != nil {
+		r := k.table.records[k.key(o.name)]
+		switch {
+		case r == nil && o.created != nil:
+			s.bear(k, k.key(o.name), fork(o.created))
+		case r == nil || o.created != nil:
+		case o.removed:
+			s.drop(r)
+		default:
 			next := fork(r.object().Object)
-			next["status"] = p.status
-			v.store.put(r, next)
+			next["status"] = o.status
+			s.put(r, next)
 		}
 	}
-	v.statuses = nil
+}
+
+// bear stores a new object, with the metadata that the server sets. The root and the metadata must not
+// be shared.
+func (s *store) bear(k *kind, key types.NamespacedName, root map[string]any) {
+	metadata := metadataOf(root)
+	metadata["uid"], metadata["creationTimestamp"] = s.uid(k.table, key), s.currentTimestamp()
+	if k.has(counted) {
+		metadata["generation"] = int64(1)
+	}
+	s.insert(k, key, root, 0)
 }

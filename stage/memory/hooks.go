@@ -21,7 +21,7 @@ import (
 //  6. Confirm
 //
 // Each hook may be nil. An error refuses the write. The cluster does not call hooks for writes of
-// the garbage collector.
+// the garbage collector, except Removed.
 //
 // The cluster calls Default, Validate, and the functions of Remote and Confirm without its lock:
 // they can take long, other requests go on meanwhile, and several goroutines may call them at once.
@@ -63,6 +63,11 @@ type Hooks struct {
 	// Confirm is like Remote, but the cluster calls its function last, for a valid object, and the
 	// function must not change the object.
 	Confirm func(*Review) func() error
+	// Removed is called for each object that was removed, within the write that removed it. The
+	// object is Review.Old; New is nil. Unlike the other hooks it is also called for writes of the
+	// garbage collector. It may change other objects with it, see [Review.PutStatus],
+	// and must not use the cluster by other means than the Review.
+	Removed func(*Review)
 	// Provides is a value for other users of the cluster, who find it by its type with [Provided].
 	// The cluster does not use it. Nil: nothing.
 	Provides any
@@ -239,7 +244,7 @@ func (r *request) agree(v *Review) error {
 
 // reviews calls Review of the hooks.
 func (r *request) reviews(v *Review) error {
-	v.statuses = nil
+	v.others = nil
 	if r.Subresource == "status" || v.New == nil {
 		return nil
 	}

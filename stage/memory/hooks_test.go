@@ -231,3 +231,112 @@ func TestACallCannotMakeAnObjectThatIsNone(t *testing.T) {
 		require.ErrorContains(t, err, "metadata."+field+": must be")
 	}
 }
+
+// TestHooksSeeWhatIsRemoved checks that Removed is called once for each object that is gone, also for
+// those that the garbage collector deletes, and that it can count the remaining ones in another
+// object.
+func TestHooksSeeWhatIsRemoved(t *testing.T) {
+	c := memory.New(memory.Options{})
+	quota := types.NamespacedName{Namespace: "default", Name: "q"}
+	var gone []string
+	c.Extend(memory.Hooks{Removed: func(v *memory.Review) {
+		require.Nil(t, v.New)
+		require.Equal(t, v.Name.Name, v.Old.GetName())
+		gone = append(gone, v.Kind.Kind+" "+v.Name.Name)
+		n, known := v.Count(schema.GroupResource{Resource: "configmaps"}, "default")
+		require.True(t, known)
+		_, known = v.Count(schema.GroupResource{Resource: "unknown"}, "default")
+		require.False(t, known)
+		v.PutStatus(schema.GroupVersionKind{Version: "v1", Kind: "ResourceQuota"}, quota, map[string]any{"left": int64(n)})
+	}})
+	require.NoError(t, c.Load(t.Context(), []byte(`{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: default}}`)))
+	owner, err := c.Create(t.Context(), newConfigMap(nil), metav1.CreateOptions{})
+	require.NoError(t, err)
+	owned := newConfigMap(nil)
+	owned.SetName("b")
+	owned.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "a", UID: owner.GetUID()}})
+	_, err = c.Create(t.Context(), owned, metav1.CreateOptions{})
+	require.NoError(t, err)
+	held := newConfigMap(nil)
+	held.SetName("c")
+	held.SetFinalizers([]string{"example.com/wait"})
+	_, err = c.Create(t.Context(), held, metav1.CreateOptions{})
+	require.NoError(t, err)
+
+	require.NoError(t, c.Delete(t.Context(), configMap, hooked, metav1.DeleteOptions{}))
+	require.NoError(t, c.Delete(t.Context(), configMap, types.NamespacedName{Namespace: "default", Name: "c"}, metav1.DeleteOptions{}))
+	require.Equal(t, []string{"ConfigMap a", "ConfigMap b"}, gone, "c has a finalizer")
+	_, err = c.Patch(t.Context(), configMap, types.NamespacedName{Namespace: "default", Name: "c"}, types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"ConfigMap a", "ConfigMap b", "ConfigMap c"}, gone)
+	q, err := c.Get(t.Context(), schema.GroupVersionKind{Version: "v1", Kind: "ResourceQuota"}, quota)
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"left": int64(0)}, q.Object["status"])
+}
+
+// TestHooksChangeOtherObjects checks that a hook creates and removes other objects together with a
+// write: none in a dry run, and none if the write is refused.
+func TestHooksChangeOtherObjects(t *testing.T) {
+	c := memory.New(memory.Options{})
+	secret := schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
+	twin := func(v *memory.Review) types.NamespacedName {
+		return types.NamespacedName{Namespace: v.Name.Namespace, Name: v.Name.Name + "-twin"}
+	}
+	c.Extend(memory.Hooks{
+		Review: func(v *memory.Review) error {
+			if v.Kind != configMap {
+				return nil
+			}
+			u := &unstructured.Unstructured{Object: map[string]any{"data": map[string]any{"of": v.Name.Name}}}
+			u.SetGroupVersionKind(secret)
+			u.SetNamespace(twin(v).Namespace)
+			u.SetName(twin(v).Name)
+			v.Create(u)
+			return nil
+		},
+		Validate: func(v *memory.Review) error {
+			if v.Name.Name == "bad" {
+				return errors.New("not valid")
+			}
+			return nil
+		},
+		Removed: func(v *memory.Review) {
+			if v.Kind == configMap {
+				v.Remove(secret, twin(v))
+			}
+		},
+	})
+	twins := func() (names []string) {
+		all, err := c.List(t.Context(), secret, "", metav1.ListOptions{})
+		require.NoError(t, err)
+		for _, u := range all.Items {
+			names = append(names, u.GetName())
+			require.NotEmpty(t, u.GetUID())
+			require.NotEmpty(t, u.GetResourceVersion())
+			require.False(t, u.GetCreationTimestamp().Time.IsZero())
+		}
+		return names
+	}
+	watched, err := c.Watch(t.Context(), secret, "", metav1.ListOptions{})
+	require.NoError(t, err)
+	defer watched.Stop()
+	_, err = c.Create(t.Context(), newConfigMap(nil), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	require.NoError(t, err)
+	bad := newConfigMap(nil)
+	bad.SetName("bad")
+	_, err = c.Create(t.Context(), bad, metav1.CreateOptions{})
+	require.Error(t, err)
+	require.Empty(t, twins())
+	_, err = c.Create(t.Context(), newConfigMap(nil), metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"a-twin"}, twins())
+	uid := (<-watched.ResultChan()).Object.(*unstructured.Unstructured).GetUID()
+	_, err = c.Patch(t.Context(), configMap, hooked, types.MergePatchType, []byte(`{"data": {"x": "y"}}`), metav1.PatchOptions{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"a-twin"}, twins(), "it exists")
+	require.NoError(t, c.Delete(t.Context(), configMap, hooked, metav1.DeleteOptions{}))
+	require.Empty(t, twins())
+	gone := <-watched.ResultChan()
+	require.Equal(t, "DELETED", string(gone.Type))
+	require.Equal(t, uid, gone.Object.(*unstructured.Unstructured).GetUID())
+}

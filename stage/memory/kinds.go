@@ -157,7 +157,7 @@ var builtins = map[schema.GroupVersion][]struct {
 		{"ResourceSlice", "resourceslices", cluster | counted, "spec.nodeName spec.driver"},
 	},
 	{Group: "apiextensions.k8s.io", Version: "v1"}:   {{"CustomResourceDefinition", "customresourcedefinitions", cluster | status | counted | versioned, ""}},
-	{Group: "apiregistration.k8s.io", Version: "v1"}: {{"APIService", "apiservices", cluster | status | versioned, ""}},
+	{Group: "apiregistration.k8s.io", Version: "v1"}: {{"APIService", "apiservices", cluster | status | versioned | freeNames, ""}},
 }
 
 func (s *store) addBuiltins() {

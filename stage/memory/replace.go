@@ -47,7 +47,7 @@ func (r *request) storeNext(old *record, before, next map[string]any) (*unstruct
 	if err != nil {
 		return nil, err
 	}
-	r.view.putStatuses()
+	r.view.putOthers()
 	if is := r.seen.Object; patch.Equal(is["status"], stored["status"]) && patch.Equal(is, stored) { // the status is compared first, because in most writes only the status differs
 		return old.object(), nil
 	}

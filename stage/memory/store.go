@@ -39,6 +39,7 @@ type store struct {
 	stamp      any                                // the timestamp that was computed last, for the time stamped
 	stamped    time.Time
 	hooks      []Hooks // in the order in which they were added
+	removal    Review  // of the object that was removed last
 	tracks     bool    // objects have managedFields from their creation on
 }
 
@@ -295,6 +296,7 @@ func (s *store) drop(r *record) {
 	if t.resource == definitions {
 		s.undefine(obj)
 	}
+	s.removed(r, final)
 }
 
 // leave subtracts a removed object from the count of its namespace.

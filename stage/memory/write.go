@@ -252,7 +252,7 @@ func (r *request) create(root map[string]any, withStatus bool) (*unstructured.Un
 	if err != nil {
 		return nil, err
 	}
-	r.view.putStatuses()
+	r.view.putOthers()
 	r.warn(nil, root)
 	return r.insert(r.kind, r.Name, stored, r.view.bytes).object(), nil
 }

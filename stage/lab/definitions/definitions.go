@@ -35,6 +35,10 @@ type Options struct {
 	// Convert converts the objects of definitions with spec.conversion.strategy Webhook. Default: a
 	// definition is refused if its objects would have to be converted.
 	Convert Converter
+	// Metadata returns the faults of the metadata of an object, such as those of
+	// stage/lab/validation. They come before the faults of the schema in one error, as in
+	// kube-apiserver. It is called for objects that do not fit their schema. Default: no faults.
+	Metadata func(*memory.Review) field.ErrorList
 }
 
 // New returns an index without schemas.
@@ -84,10 +88,13 @@ func (x *Index) validate(v *memory.Review) error {
 	if len(faults) == 0 {
 		faults = s.check(v)
 	}
-	if len(faults) > 0 {
-		return apierrors.NewInvalid(v.Kind.GroupKind(), v.Name.Name, shortened(faults))
+	if len(faults) == 0 {
+		return nil
 	}
-	return nil
+	if x.options.Metadata != nil && v.Subresource == "" {
+		faults = append(x.options.Metadata(v), faults...)
+	}
+	return apierrors.NewInvalid(v.Kind.GroupKind(), v.Name.Name, shortened(faults))
 }
 
 // affords returns a fault if the validation of an object would take too long.

@@ -38,6 +38,13 @@ func (l *Lab) NotModelled() []features.Use {
 	return slices.DeleteFunc(l.features.Uses(), func(u features.Use) bool { return u.Hooks != "" && l.Cluster().HasHooks(u.Hooks) })
 }
 
+// admission returns the admission hooks of the lab.
+func (l *Lab) admission() memory.Hooks {
+	h := admission.Hooks()
+	h.Review = l.admit
+	return h
+}
+
 // admit is the admission of the lab. It remembers objects with a field that it drops, because the
 // stored object no longer shows the field. Every writer calls it, in any goroutine.
 func (l *Lab) admit(v *memory.Review) error {

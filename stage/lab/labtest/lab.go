@@ -205,7 +205,7 @@ func (l *Lab) start() error {
 // simulate compiles the Stages and makes the simulation.
 func (l *Lab) simulate() (err error) {
 	var from *memory.Cluster
-	l.schemas = definitions.New(definitions.Options{Convert: l.options.Convert})
+	l.schemas = definitions.New(definitions.Options{Convert: l.options.Convert, Metadata: validation.Metadata})
 	if l.base != nil {
 		l.set, from, l.schemas = l.base.set.WithEnv(l.options.Compile.Env), l.base.cluster, l.base.schemas
 	} else if l.set, err = stage.Compile(l.options.Compile, l.options.Stages...); err != nil {
@@ -223,7 +223,7 @@ func (l *Lab) simulate() (err error) {
 }
 
 func (l *Lab) hooks() []memory.Hooks {
-	all := []memory.Hooks{defaults.Hooks(), l.schemas.Hooks(), definitions.Check(), validation.Hooks(), admission.Plugins(), {Name: "admission", Review: l.admit}, containers.Hooks(l.containers())}
+	all := []memory.Hooks{defaults.Hooks(), l.schemas.Hooks(), definitions.Check(), validation.Hooks(), admission.Plugins(), l.admission(), containers.Hooks(l.containers())}
 	if l.options.Quiet {
 		return all
 	}

@@ -111,9 +111,7 @@ func Check(v *memory.Review) error {
 	if v.Resource.Resource == "events" {
 		f.isStrict = v.Resource.Group == eventsGroup || v.Context().Value(groupKey{}) == eventsGroup
 	}
-	if v.Old == nil || !same(v.Old.Object, obj, "metadata") {
-		metadata(f, v)
-	}
+	f.checkMetadata(v)
 	rs, known := kinds[v.Resource]
 	switch {
 	case !known:
@@ -126,6 +124,19 @@ func Check(v *memory.Review) error {
 		return nil
 	}
 	return errors.NewInvalid(v.Kind.GroupKind(), v.Name.Name, f.list)
+}
+
+// Metadata returns the faults of the metadata of an object alone, which Check refuses too.
+func Metadata(v *memory.Review) field.ErrorList {
+	f := &faults{kind: v.Kind.Kind, object: v.Name.Name}
+	f.checkMetadata(v)
+	return f.list
+}
+
+func (f *faults) checkMetadata(v *memory.Review) {
+	if v.Old == nil || !same(v.Old.Object, v.New.Object, "metadata") {
+		metadata(f, v)
+	}
 }
 
 func anyData(f fieldOf) {

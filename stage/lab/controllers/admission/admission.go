@@ -11,8 +11,10 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
-// Hooks returns hooks that call [Admit] for each write to a cluster.
-func Hooks() memory.Hooks { return memory.Hooks{Name: "admission", Review: Admit} }
+// Hooks returns hooks that call [Admit] for each write to a cluster, and that count what quotas limit.
+func Hooks() memory.Hooks {
+	return memory.Hooks{Name: "admission", Admit: quota.Complete, Review: Admit, Removed: quota.Refund}
+}
 
 // Admit does everything that this package does, and quotas. It is a Review of memory.Hooks.
 func Admit(v *memory.Review) error {

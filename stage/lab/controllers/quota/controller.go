@@ -1,6 +1,9 @@
 package quota
 
 import (
+	"maps"
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -43,6 +46,7 @@ func isCounted(of schema.GroupResource) bool {
 
 // ResourceQuotas returns the controller that writes the status of ResourceQuotas. It counts the use
 // when a quota is new or changes, and when objects are deleted or end. [Admit] adds new objects.
+// [Complete] and [Refund] count the objects of other kinds, such as custom ones.
 func ResourceQuotas() reconcile.Controller {
 	c := reconcile.Controller{
 		Name: "resourcequota", For: kinds.ResourceQuota,
@@ -77,17 +81,30 @@ func usesLess(of schema.GroupResource, ch reconcile.Change) bool {
 	if of != pods && of != services && of != claims {
 		return false
 	}
-	if of == pods && hasDeadline(ch.Old.Object) != hasDeadline(ch.New.Object) {
+	switch {
+	case of == pods && hasDeadline(ch.Old.Object) != hasDeadline(ch.New.Object),
+		of == claims && !sameNames(attributesClasses(ch.Old.Object), attributesClasses(ch.New.Object)):
 		return true // it is in other scopes
 	}
 	return len(usage(of, ch.Old.Object).minus(usage(of, ch.New.Object)).withoutZeros()) > 0
 }
 
+// sameNames reports whether two lists have the same names.
+func sameNames(a, b []string) bool {
+	slices.Sort(a)
+	slices.Sort(b)
+	return slices.Equal(slices.Compact(a), slices.Compact(b))
+}
+
 func count(c control.Call, quota *unstructured.Unstructured) (reconcile.Result, error) {
 	hard := read(fields.Map(quota.Object, "spec", "hard"))
-	used := Quantities{}
+	used, before := Quantities{}, read(fields.Map(quota.Object, "status", "used"))
 	for _, name := range hard.names() {
 		used[name] = pieces(0)
+	}
+	for _, name := range uncounted(hard.names()) {
+		delete(used, name) // Complete counts it
+		maps.Copy(used, before.of([]string{name}))
 	}
 	for _, k := range counted {
 		names := matching(k.resource, hard.names())

@@ -2,11 +2,13 @@
 //
 //	Admit           refuses what exceeds a quota, within the write
 //	ResourceQuotas  the controller that counts what is used
+//	Complete        counts objects of kinds that the controller does not watch, as its status is written
+//	Refund          counts them again when an object is removed
 //
 // # Usage
 //
-// controllers.All has the controller. Package admission has Admit, together with the other checks
-// of an API server:
+// controllers.All has the controller. Package admission has Admit, Complete and Refund, together with
+// the other checks of an API server:
 //
 //	cluster := memory.New(memory.Options{})
 //	cluster.Extend(admission.Hooks())
@@ -17,7 +19,8 @@
 //
 // # Concurrency
 //
-// Admit is called while the cluster is locked. The controller belongs to one loop.
+// Admit, Complete and Refund are called while the cluster is locked. The controller belongs to one
+// loop.
 //
 // # Compatibility
 //
@@ -26,9 +29,9 @@
 //
 //	Kubernetes does                     | these do                       | why
 //	------------------------------------+--------------------------------+----------------------
-//	count all kinds, custom ones too    | count Pods, Services, claims,  | a controller watches
+//	watch the objects of all kinds      | watch Pods, Services, claims,  | a controller watches
 //	                                    | ConfigMaps, Secrets and        | kinds that it knows
-//	                                    | workloads; others when one     |
-//	                                    | more is created                |
+//	                                    | workloads; the write that      |
+//	                                    | removes another object counts  |
 //	recount each 5 minutes              | do not                         | nothing gets lost
 package quota

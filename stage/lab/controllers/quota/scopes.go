@@ -8,19 +8,44 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 )
 
-// inScope reports whether an object is in all scopes of a quota. Scopes are about Pods only.
+// inScope reports whether an object is in all scopes of a quota. Scopes are about Pods, and one about
+// claims.
 func inScope(quota map[string]any, of schema.GroupResource, obj map[string]any) bool {
 	for _, scope := range fields.Slice(quota, "spec", "scopes") {
-		if of != pods || !podInScope(obj, map[string]any{"scopeName": scope, "operator": "Exists"}) {
+		if !isIn(of, obj, map[string]any{"scopeName": scope, "operator": "Exists"}) {
 			return false
 		}
 	}
 	for _, r := range fields.Maps(quota, "spec", "scopeSelector", "matchExpressions") {
-		if of != pods || !podInScope(obj, r) {
+		if !isIn(of, obj, r) {
 			return false
 		}
 	}
 	return true
+}
+
+// isIn reports whether an object meets a requirement of a quota.
+func isIn(of schema.GroupResource, obj, r map[string]any) bool {
+	switch of {
+	case pods:
+		return podInScope(obj, r)
+	case claims:
+		return fields.Value(r, "scopeName") == "VolumeAttributesClass" && hasClass(attributesClasses(obj), r)
+	}
+	return false
+}
+
+// attributesClasses returns the VolumeAttributesClasses that a claim refers to: the wanted one, the
+// present one and the one that is being set. A name can occur twice.
+func attributesClasses(claim map[string]any) (names []string) {
+	for _, path := range [][]string{
+		{"spec", "volumeAttributesClassName"}, {"status", "currentVolumeAttributesClassName"}, {"status", "modifyVolumeStatus", "targetVolumeAttributesClassName"},
+	} {
+		if name := fields.String(claim, path...); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func podInScope(pod, r map[string]any) bool {
@@ -34,7 +59,7 @@ func podInScope(pod, r map[string]any) bool {
 	case "NotBestEffort":
 		return !isBestEffort(pod)
 	case "PriorityClass":
-		return hasPriorityClass(fields.String(pod, "spec", "priorityClassName"), r)
+		return hasClass(onlyName(fields.String(pod, "spec", "priorityClassName")), r)
 	case "CrossNamespacePodAffinity":
 		return crossesNamespaces(pod)
 	}
@@ -42,7 +67,7 @@ func podInScope(pod, r map[string]any) bool {
 }
 
 func hasDeadline(pod map[string]any) bool {
-	return fields.Value(pod, "spec", "activeDeadlineSeconds") != nil
+	return fields.Value(pod, "spec", "activeDeadlineSeconds") != nil // validation refuses negative ones
 }
 
 func isBestEffort(pod map[string]any) bool {
@@ -57,17 +82,26 @@ func isBestEffort(pod map[string]any) bool {
 	return true
 }
 
-func hasPriorityClass(class string, r map[string]any) bool {
-	listed := slices.Contains(fields.Slice(r, "values"), any(class))
+// onlyName returns a list with a name; nil if the name is "".
+func onlyName(name string) []string {
+	if name == "" {
+		return nil
+	}
+	return []string{name}
+}
+
+// hasClass reports whether one of the classes of an object, or that it has none, meets a requirement.
+func hasClass(classes []string, r map[string]any) bool {
+	listed := func(class string) bool { return slices.Contains(fields.Slice(r, "values"), any(class)) }
 	switch fields.Value(r, "operator") {
 	case "Exists":
-		return class != ""
+		return len(classes) > 0
 	case "DoesNotExist":
-		return class == ""
+		return len(classes) == 0
 	case "In":
-		return class != "" && listed
+		return slices.ContainsFunc(classes, listed)
 	case "NotIn":
-		return !listed
+		return len(classes) == 0 || slices.ContainsFunc(classes, func(c string) bool { return !listed(c) })
 	}
 	return false
 }

@@ -10,17 +10,21 @@ import (
 )
 
 var (
-	pods     = schema.GroupResource{Resource: "pods"}
-	services = schema.GroupResource{Resource: "services"}
-	claims   = schema.GroupResource{Resource: "persistentvolumeclaims"}
+	pods           = schema.GroupResource{Resource: "pods"}
+	services       = schema.GroupResource{Resource: "services"}
+	claims         = schema.GroupResource{Resource: "persistentvolumeclaims"}
+	resourceQuotas = schema.GroupResource{Resource: "resourcequotas"}
 )
+
+// countPrefix begins the names that count objects.
+const countPrefix = "count/"
 
 // namedAlone are the resources that quotas can name without count/.
 var namedAlone = []string{"configmaps", "persistentvolumeclaims", "replicationcontrollers", "resourcequotas", "secrets", "services"}
 
 // usage returns the use of an object, by all names that a quota can have.
 func usage(of schema.GroupResource, obj map[string]any) Quantities {
-	used := Quantities{"count/" + of.String(): pieces(1)}
+	used := Quantities{countPrefix + of.String(): pieces(1)}
 	if of.Group == "" && slices.Contains(namedAlone, of.Resource) {
 		used[of.Resource] = pieces(1)
 	}
@@ -79,7 +83,7 @@ var podNames = []string{
 func matching(of schema.GroupResource, names []string) (found []string) {
 	for _, name := range names {
 		switch {
-		case name == "count/"+of.String(), of.Group == "" && name == of.Resource && slices.Contains(namedAlone, name):
+		case name == countPrefix+of.String(), of.Group == "" && name == of.Resource && slices.Contains(namedAlone, name):
 		case of == pods && (slices.Contains(podNames, name) || strings.HasPrefix(name, "hugepages-") || isExtendedRequest(name)):
 		case of == services && (name == "services.nodeports" || name == "services.loadbalancers"):
 		case of == claims && (name == "requests.storage" || strings.Contains(name, ofClass)):

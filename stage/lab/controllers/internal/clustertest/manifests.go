@@ -46,13 +46,16 @@ func Fleet(n int) string {
 // Kind returns the kind with the given name. It must be a kind that the tests use.
 func Kind(name string) schema.GroupVersionKind {
 	for _, gv := range []struct{ version, kinds string }{
-		{"v1", "Pod Node Service Endpoints Namespace PersistentVolume PersistentVolumeClaim ReplicationController"},
+		{"v1", "Pod Node Service Endpoints Namespace PersistentVolume PersistentVolumeClaim ReplicationController ResourceQuota ConfigMap"},
 		{"apps/v1", "Deployment ReplicaSet StatefulSet DaemonSet ControllerRevision"},
 		{"batch/v1", "Job CronJob"},
 		{"autoscaling/v2", "HorizontalPodAutoscaler"},
 		{"policy/v1", "PodDisruptionBudget"},
 		{"storage.k8s.io/v1", "StorageClass CSINode CSIDriver CSIStorageCapacity VolumeAttachment"},
 		{"discovery.k8s.io/v1", "EndpointSlice"},
+		{"networking.k8s.io/v1", "ServiceCIDR IPAddress"},
+		{"apiregistration.k8s.io/v1", "APIService"},
+		{"certificates.k8s.io/v1", "CertificateSigningRequest"},
 		{"apiextensions.k8s.io/v1", "CustomResourceDefinition"},
 	} {
 		for _, kind := range strings.Fields(gv.kinds) {
