@@ -85,7 +85,7 @@ func ClusterLike() *Timing {
 	for _, name := range []string{"kubelet-readiness", "kubelet-pods"} {
 		t.Controllers[name] = reconcile.ControllerTiming{Workers: math.MaxInt32, Process: "kubelets"} // one each
 	}
-	for _, name := range []string{"service", "schedulinggates"} {
+	for _, name := range []string{"service", "schedulinggates", "apiservice"} {
 		t.Controllers[name] = reconcile.ControllerTiming{AtOnce: true, Process: "kube-apiserver"}
 	}
 	return t
@@ -98,7 +98,7 @@ var managed = map[string]int{
 	"endpointslice":           5, "endpointslice-mirroring": 5, "persistentvolumeclaim": 1, "persistentvolume": 1, "ephemeral-volume": 5,
 	"node-lifecycle": 1, "node-condition-taints": 8, "taint-eviction": 8, "pod-garbage-collector": 1,
 	"disruption": 1, "stale-pod-disruption": 1, "resourcequota": 5, "pvc-protection": 1, "pv-protection": 1,
-	"serviceaccount": 1, "root-ca-certificate-publisher": 1, "clusterrole-aggregation": 5,
+	"serviceaccount": 1, "root-ca-certificate-publisher": 1, "clusterrole-aggregation": 5, "csrcleaner": 1, "service-cidr": 5,
 }
 
 // String prints one number per line, as in reports.

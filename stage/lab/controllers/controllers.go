@@ -5,6 +5,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/autoscaling"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/batch"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/certificates"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/disruption"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/pods"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/namespaces"
@@ -52,6 +53,8 @@ func All(o Options) []reconcile.Controller {
 		volumes.VolumeProtection(),
 		quota.ResourceQuotas(),
 		services.Services(o.Services),
+		services.ServiceCIDRs(),
+		services.APIServices(),
 		services.EndpointSlices(),
 		services.EndpointSliceMirroring(),
 		scheduling.SchedulingGates(),
@@ -64,6 +67,7 @@ func All(o Options) []reconcile.Controller {
 		namespaces.ServiceAccounts(),
 		namespaces.RootCertificates(),
 		roles.Aggregation(),
+		certificates.Cleaner(),
 	}
 }
 

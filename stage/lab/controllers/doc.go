@@ -11,6 +11,7 @@
 //	namespaces  what each Namespace has: a ServiceAccount and the certificate of the server
 //	disruption  PodDisruptionBudgets
 //	quota       ResourceQuotas
+//	certificates the end of CertificateSigningRequests
 //	admission   what an API server does as it takes objects: limits, quotas, node ports
 //	resources   sums of the resources that Pods request and Nodes offer
 //	kubelet     what kubelets do with Pods and what these say

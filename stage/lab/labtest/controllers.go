@@ -15,14 +15,12 @@ import (
 	"github.com/stagecraft-go/stagecraft/stage/reconcile"
 )
 
-// Controllers returns the default controllers of a lab: controllers.All, and stand-ins for Ingress
-// and APIService.
+// Controllers returns the default controllers of a lab: controllers.All, and a stand-in for Ingress.
 func Controllers() []reconcile.Controller { return defaultControllers(controllers.Options{}) }
 
 func defaultControllers(o controllers.Options) []reconcile.Controller {
 	return append(controllers.All(o), StandIns(
 		schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"},
-		schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"},
 	)...)
 }
 

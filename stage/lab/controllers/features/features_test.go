@@ -90,6 +90,8 @@ var shownElsewhere = map[string]string{
 	"TestPoliciesDecide":                                "the server decodes policies into their Go types",
 	"TestWebhooksOfAManager":                            "the server decodes configurations into their Go types",
 	"TestRolesDecide":                                   "the server decodes roles into their Go types",
+	"TestCertificatesAreSigned":                         "the server decodes requests into their Go types",
+	"TestAddressesOfServices":                           "package defaults and the server keep addresses",
 	"TestAttach":                                        "package containers reads what a client asks for",
 	"TestUpdatesAreRefused":                             "package validation reads what is stored",
 	"TestPodsAreBoundAndEvicted":                        "the server and stage/memory carry out what is not stored",

@@ -5,7 +5,7 @@ import "strings"
 // storedKinds are the kinds that hold data.
 func storedKinds() (all []Kind) {
 	for name := range strings.FieldsSeq(`/ConfigMap /Event events.k8s.io/Event /ServiceAccount apps/ControllerRevision coordination.k8s.io/Lease
-		discovery.k8s.io/EndpointSlice networking.k8s.io/IPAddress`) {
+		discovery.k8s.io/EndpointSlice`) {
 		group, name, _ := strings.Cut(name, "/")
 		all = append(all, kind(group, "v1", name, "", []Row{{State: Stored, Feature: "data for users, controllers and programs on Nodes"}}))
 	}

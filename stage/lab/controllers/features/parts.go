@@ -76,7 +76,7 @@ func objectControllers() []Part {
 		reports("serviceaccount-token-controller", "tokens in Secrets", "Secret type"),
 		reports("legacy-serviceaccount-token-cleaner-controller", "the end of tokens in Secrets", "Secret type"),
 		reports("resourceclaim-controller", "dynamic resource allocation", "ResourceClaim", "ResourceClaimTemplate", "Pod spec.resourceClaims"),
-		reports("service-cidr-controller", "ranges of addresses of Services", "ServiceCIDR"),
+		does("service-cidr-controller", "ranges of addresses of Services", "TestServiceCIDRs"),
 	}
 }
 
@@ -98,9 +98,9 @@ func clusterControllers() []Part {
 		does("taint-eviction-controller", "Pods are evicted from tainted Nodes", "TestTolerations"),
 		does("service-lb-controller", "addresses of load balancers; part of cloud providers", "TestRecordings"),
 		reports("device-taint-eviction-controller", "Pods are evicted from tainted devices", "ResourceSlice"),
-		reports("certificatesigningrequest-approving-controller", "requests of kubelets are approved", "CertificateSigningRequest"),
-		reports("certificatesigningrequest-cleaner-controller", "old requests are deleted", "CertificateSigningRequest"),
-		reports("certificatesigningrequest-signing-controller", "certificates are signed", "CertificateSigningRequest"),
+		does("certificatesigningrequest-approving-controller", "requests of kubelets are approved, by the server", "TestCertificatesOfKubelets"),
+		does("certificatesigningrequest-cleaner-controller", "old requests are deleted", "TestOldRequestsAreDeleted"),
+		does("certificatesigningrequest-signing-controller", "certificates are signed, by the server", "TestCertificatesAreSigned"),
 		does("validatingadmissionpolicy-status-controller", "the types of expressions are checked, by the server", "TestTypesOfPoliciesAreChecked"),
 		{Name: "ttl-controller", State: OnNodes, Feature: "an annotation that says how long kubelets keep Secrets and ConfigMaps"},
 	}

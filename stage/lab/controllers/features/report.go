@@ -51,6 +51,9 @@ func (u Use) What() string {
 // Find returns what an object of a kind uses and has no effect: for each use Count is 1. It is safe
 // for concurrent use.
 func Find(kind schema.GroupVersionKind, obj *unstructured.Unstructured) (found []Use) {
+	if isOfServer(obj) {
+		return nil
+	}
 	for _, c := range reportedChecks()[kind] {
 		if c.isUsed(obj.Object, c.path) {
 			u := c.use
@@ -131,7 +134,7 @@ func (r *Report) Tell(do func(Use)) { r.told = append(r.told, do) }
 // Observe looks at an object that is new or has changed. A changed object of generation 1 is
 // skipped, because its spec has not changed.
 func (r *Report) Observe(kind schema.GroupVersionKind, obj *unstructured.Unstructured, isNew bool) {
-	if !isNew && obj.GetGeneration() == 1 {
+	if !isNew && obj.GetGeneration() == 1 || isOfServer(obj) {
 		return
 	}
 	for _, c := range r.kinds[kind] {
@@ -139,6 +142,13 @@ func (r *Report) Observe(kind schema.GroupVersionKind, obj *unstructured.Unstruc
 			r.met(c, obj)
 		}
 	}
+}
+
+// isOfServer reports whether an object is one of those for fairness that an API server creates in
+// each new cluster.
+func isOfServer(obj *unstructured.Unstructured) bool {
+	kind := obj.GetKind()
+	return (kind == "FlowSchema" || kind == "PriorityLevelConfiguration") && obj.GetAnnotations()["apf.kubernetes.io/autoupdate-spec"] == "true"
 }
 
 // met counts an object once.

@@ -37,7 +37,7 @@ func claim(at string) []Row {
 		modelled("a claim is bound to the smallest volume that fits", "TestTheSmallestVolumeIsTaken", "accessModes", "selector", "resources.requests", "volumeName", "storageClassName", "volumeMode"),
 		also("quotas and limits of a namespace", "TestRecordings", reported("the largest size of a volume", "resources.limits")),
 		reported("a volume begins with the content of another object", "dataSource", "dataSourceRef"),
-		reported("attributes of a volume change", "volumeAttributesClassName"))
+		also("quotas with the scope VolumeAttributesClass", "TestScopesOfClaims", reported("attributes of a volume change", "volumeAttributesClassName")))
 }
 
 // volumeSources are where volumes come from. Only Nodes and provisioners read them.
