@@ -11,10 +11,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/authentication/user"
 
+	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/certificates"
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/tokens"
 )
 
@@ -24,8 +26,10 @@ var admin = &user.DefaultInfo{Name: "kubernetes-admin", Groups: []string{user.Sy
 
 // credentials are what a listener knows its clients by.
 type credentials struct {
-	secret []byte         // the header Authorization of the administrator; nil: requests without credentials are the administrator's
-	roots  *x509.CertPool // sign the certificates of clients; nil: no certificate is a credential
+	secret    []byte                 // the header Authorization of the administrator; nil: requests without credentials are the administrator's
+	authority certificates.Authority // signs the certificates of clients; zero: no certificate is a credential
+	others    *x509.CertPool         // sign them too
+	now       func() time.Time       // of the cluster
 }
 
 // identify returns the user of a request, before impersonation.
@@ -79,7 +83,7 @@ func withConnection(ctx context.Context, _ net.Conn) context.Context {
 
 // client returns the user of the certificate of a request; nil without a valid one.
 func (c *credentials) client(r *http.Request) *user.DefaultInfo {
-	if c.roots == nil || r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
+	if c.authority.Root == nil || r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return nil
 	}
 	known, _ := r.Context().Value(connectionKey{}).(*connection)
@@ -91,17 +95,25 @@ func (c *credentials) client(r *http.Request) *user.DefaultInfo {
 }
 
 // verify returns the user that a certificate names: its common name, with its organizations as groups.
-// A certificate that is not valid is no credential, as in kube-apiserver.
+// A certificate that is not valid is no credential, as in kube-apiserver. Those that the server signs
+// are valid by the clock of the cluster, which a lab can begin at any time.
 func (c *credentials) verify(chain []*x509.Certificate) *user.DefaultInfo {
-	o := x509.VerifyOptions{Roots: c.roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, Intermediates: x509.NewCertPool()}
-	for _, intermediate := range chain[1:] {
-		o.Intermediates.AddCert(intermediate)
-	}
 	leaf := chain[0]
-	if _, err := leaf.Verify(o); err != nil || leaf.Subject.CommonName == "" {
+	if leaf.Subject.CommonName == "" || !c.authority.Verifies(leaf, c.now()) && !c.isOfOthers(chain) {
 		return nil
 	}
 	print := sha256.Sum256(leaf.Raw)
 	return &user.DefaultInfo{Name: leaf.Subject.CommonName, Groups: withGroup(leaf.Subject.Organization, user.AllAuthenticated),
 		Extra: map[string][]string{user.CredentialIDKey: {"X509SHA256=" + hex.EncodeToString(print[:])}}}
+}
+
+// isOfOthers reports whether another authority has signed a certificate of a client, by the clock of the
+// machine.
+func (c *credentials) isOfOthers(chain []*x509.Certificate) bool {
+	o := x509.VerifyOptions{Roots: c.others, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, Intermediates: x509.NewCertPool()}
+	for _, intermediate := range chain[1:] {
+		o.Intermediates.AddCert(intermediate)
+	}
+	_, err := chain[0].Verify(o)
+	return err == nil
 }

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/addresses"
+	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/certificates"
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/rbac"
 	provisioning "github.com/stagecraft-go/stagecraft/stage/lab/controllers/namespaces"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/roles"
@@ -29,7 +31,13 @@ func (s *Server) bootstrap() error {
 			return err
 		}
 	}
+	if err := s.prepareAddresses(ctx); err != nil {
+		return err
+	}
 	if err := ensure(ctx, s.cluster, ownService(), "kube-apiserver"); err != nil {
+		return err
+	}
+	if err := s.createBorn(ctx); err != nil {
 		return err
 	}
 	if s.roles != nil {
@@ -84,8 +92,16 @@ func (s *Server) restore(c *call, verb string) {
 		_ = roles.Aggregate(context.WithoutCancel(c.r.Context()), s.cluster)
 	case !s.bare && c.of.kind == validatingPolicies && (verb == "create" || verb == "update" || verb == "patch"):
 		_ = s.checkTypes(context.WithoutCancel(c.r.Context()), cmp.Or(c.name, c.made))
+	case (c.of.kind == addresses.Kind || c.of.kind == addresses.Range) && isDeletion(verb):
+		s.restoreAddresses(context.WithoutCancel(c.r.Context()), c.of.kind)
+	case decidesAPIServices(c.of.kind) && verb != "get" && verb != "list" && verb != "watch":
+		_ = s.checkAPIServices(context.WithoutCancel(c.r.Context()))
+	case !s.bare && c.of.kind == certificates.Kind && (verb == "create" || verb == "update" || verb == "patch"):
+		_ = s.certify(context.WithoutCancel(c.r.Context()), cmp.Or(c.name, c.made))
 	}
 }
+
+func isDeletion(verb string) bool { return verb == "delete" || verb == "deletecollection" }
 
 var configMaps = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 

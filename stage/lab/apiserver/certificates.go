@@ -11,12 +11,14 @@ import (
 	"math/big"
 	"net"
 	"time"
+
+	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/certificates"
 )
 
 // An authority signs certificates. Its own certificate signs itself.
 type authority struct {
+	certificates.Authority
 	pair tls.Certificate
-	root *x509.Certificate
 }
 
 // newAuthority returns an authority whose certificate is also that of a server at an address.
@@ -25,7 +27,7 @@ func newAuthority(address net.Addr) (authority, error) {
 	if err != nil {
 		return authority{}, err
 	}
-	template := newTemplate(pkix.Name{CommonName: "stagecraft"})
+	template := newTemplate(pkix.Name{CommonName: "stagecraft"}, time.Now())
 	template.IsCA, template.BasicConstraintsValid = true, true
 	template.KeyUsage |= x509.KeyUsageCertSign
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
@@ -38,27 +40,26 @@ func newAuthority(address net.Addr) (authority, error) {
 		return authority{}, err
 	}
 	root, err := x509.ParseCertificate(der)
-	return authority{tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, root}, err
+	return authority{certificates.Authority{Root: root, Key: key}, tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}}, err
 }
 
 // newTemplate returns a certificate to sign, valid for a year.
-func newTemplate(subject pkix.Name) *x509.Certificate {
-	now := time.Now()
+func newTemplate(subject pkix.Name, now time.Time) *x509.Certificate {
 	return &x509.Certificate{
-		SerialNumber: big.NewInt(now.UnixNano()), Subject: subject,
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: subject,
 		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0), KeyUsage: x509.KeyUsageDigitalSignature,
 	}
 }
 
 // sign returns the certificate and the key of a user, in PEM.
-func (a authority) sign(name string, groups []string) (certificate, key []byte, err error) {
+func (a authority) sign(name string, groups []string, now time.Time) (certificate, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, err
 	}
-	template := newTemplate(pkix.Name{CommonName: name, Organization: groups})
+	template := newTemplate(pkix.Name{CommonName: name, Organization: groups}, now)
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.root, private.Public(), a.pair.PrivateKey)
+	der, err := x509.CreateCertificate(rand.Reader, template, a.Root, private.Public(), a.Key)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -66,11 +67,19 @@ func (a authority) sign(name string, groups []string) (certificate, key []byte, 
 	return inPEM("CERTIFICATE", der), inPEM("PRIVATE KEY", encoded), err
 }
 
-// with returns a pool of the authority's certificate and others.
-func (a authority) with(others []*x509.Certificate) *x509.CertPool {
-	pool := x509.NewCertPool()
-	pool.AddCert(a.root)
+// clientCA returns the certificates that sign those of clients, in PEM.
+func clientCA(own authority, others []*x509.Certificate) string {
+	text := inPEM("CERTIFICATE", own.Root.Raw)
 	for _, c := range others {
+		text = append(text, inPEM("CERTIFICATE", c.Raw)...)
+	}
+	return string(text)
+}
+
+// poolOf returns a pool of certificates.
+func poolOf(all []*x509.Certificate) *x509.CertPool {
+	pool := x509.NewCertPool()
+	for _, c := range all {
 		pool.AddCert(c)
 	}
 	return pool

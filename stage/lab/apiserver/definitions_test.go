@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -101,4 +102,31 @@ func TestUnsoundDefinitionsAreRefused(t *testing.T) {
 	var status interface{ Status() metav1.Status }
 	require.ErrorAs(t, err, &status)
 	require.EqualValues(t, http.StatusUnprocessableEntity, status.Status().Code)
+}
+
+// TestFaultsOfMetadataAndSchema checks that faults of the metadata of a custom object and those of its
+// schema are causes of one error, in this order. kube-apiserver names a wrong label of a custom object twice.
+func TestFaultsOfMetadataAndSchema(t *testing.T) {
+	_, ovens := withOvens(t)
+	wrong := oven(t, "a", `{degrees: 301}`)
+	wrong.SetLabels(map[string]string{">h": "x"})
+	causes := func(err error) (list []string) {
+		var status apierrors.APIStatus
+		require.ErrorAs(t, err, &status)
+		require.Equal(t, metav1.StatusReasonInvalid, status.Status().Reason)
+		for _, c := range status.Status().Details.Causes {
+			list = append(list, c.Field)
+		}
+		return list
+	}
+	_, err := ovens.Create(t.Context(), wrong, metav1.CreateOptions{})
+	require.Equal(t, []string{"metadata.labels", "metadata.labels", "spec.degrees"}, causes(err))
+	stored, err := ovens.Create(t.Context(), oven(t, "a", `{degrees: 200}`), metav1.CreateOptions{})
+	require.NoError(t, err)
+	wrong.SetResourceVersion(stored.GetResourceVersion())
+	_, err = ovens.Update(t.Context(), wrong, metav1.UpdateOptions{})
+	require.Equal(t, []string{"metadata.labels", "metadata.labels", "spec.degrees"}, causes(err))
+	wrong.SetLabels(nil)
+	_, err = ovens.Update(t.Context(), wrong, metav1.UpdateOptions{})
+	require.Equal(t, []string{"spec.degrees"}, causes(err))
 }

@@ -112,6 +112,9 @@ func (v versionEndpoint) serve(s *Server, w http.ResponseWriter, r *http.Request
 			return
 		}
 	}
+	if s.serveAggregated(gv, w, r) {
+		return
+	}
 	if slices.ContainsFunc(s.kinds.list(), func(g group) bool { return g.Group == gv.Group }) {
 		writeError(w, r, errUnknown())
 		return

@@ -41,6 +41,7 @@ type Listener struct {
 	token  string
 	ca     []byte // PEM
 	signer authority
+	now    func() time.Time // of the cluster
 }
 
 // Listen serves a cluster until Close, for programs: kubectl, helm and others. Its credentials are its
@@ -58,13 +59,14 @@ func Listen(c *memory.Cluster, o ListenOptions) (*Listener, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("apiserver: %w", err), socket.Close())
 	}
-	l := &Listener{url: "https://" + reachable(socket.Addr()), token: rand.Text(), signer: signer, done: make(chan error, 1)}
+	l := &Listener{url: "https://" + reachable(socket.Addr()), token: rand.Text(), signer: signer, now: c.Now, done: make(chan error, 1)}
 	certificate := signer.pair
 	if o.Certificate != nil {
 		certificate = *o.Certificate
 	}
 	l.ca = inPEM("CERTIFICATE", certificate.Certificate[len(certificate.Certificate)-1])
-	o.ca, o.maxTime, o.credentials = string(l.ca), maxTime, credentials{secret: []byte("Bearer " + l.token), roots: signer.with(o.ClientCAs)}
+	o.clientCA, o.endpoint = clientCA(signer, o.ClientCAs), endpointAt(socket.Addr())
+	o.ca, o.maxTime, o.credentials = string(l.ca), maxTime, credentials{secret: []byte("Bearer " + l.token), authority: signer.Authority, others: poolOf(o.ClientCAs)}
 	handler, err := New(c, o.Options)
 	if err != nil {
 		return nil, errors.Join(err, socket.Close())
@@ -104,9 +106,9 @@ func (l *Listener) Config() *rest.Config {
 }
 
 // User returns a configuration with the certificate of a user and its groups, which is valid for a
-// year. It has no rate limit.
+// year of the cluster's time. It has no rate limit.
 func (l *Listener) User(name string, groups ...string) (*rest.Config, error) {
-	certificate, key, err := l.signer.sign(name, groups)
+	certificate, key, err := l.signer.sign(name, groups, l.now())
 	if err != nil {
 		return nil, fmt.Errorf("apiserver: the certificate of user %q: %w", name, err)
 	}

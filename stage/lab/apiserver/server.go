@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"time"
 
@@ -14,7 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
+	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/addresses"
+	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/apiservices"
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/attributes"
+	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/certificates"
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/podaccounts"
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/policies"
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver/internal/rbac"
@@ -39,7 +43,8 @@ type Options struct {
 	// client and server does. Default: nothing.
 	Middleware func(http.Handler) http.Handler
 	// Bare leaves out what kube-controller-manager does: the ServiceAccount default and the ConfigMap
-	// kube-root-ca.crt of each namespace, aggregated ClusterRoles, and the status of policies.
+	// kube-root-ca.crt of each namespace, aggregated ClusterRoles, the status of policies, and the
+	// certificates that CertificateSigningRequests ask for.
 	Bare bool
 
 	// ServiceAccounts gives new Pods a ServiceAccount, which has to exist, and the volume with its
@@ -67,8 +72,10 @@ type Options struct {
 	// on loopback, redirected ones too. It is called for each request, by any goroutine.
 	WebhookHosts func(host string) bool
 
-	ca          string        // the certificate in that ConfigMap, PEM
-	maxTime     time.Duration // of a request that is no watch; 0: no limit
+	ca          string         // the certificate in that ConfigMap, PEM
+	clientCA    string         // the certificates of the authorities of clients, PEM
+	endpoint    netip.AddrPort // where the server listens; invalid if it does not
+	maxTime     time.Duration  // of a request that is no watch; 0: no limit
 	credentials credentials
 }
 
@@ -86,22 +93,25 @@ type Request struct {
 // A Server answers HTTP requests from a cluster in memory as kube-apiserver does. It is an
 // [http.Handler].
 type Server struct {
-	cluster *memory.Cluster
-	kinds   kindIndex
-	schemas *definitions.Index
-	events  eventCache
-	log     func(Request)
-	bare    bool
-	ca      string
-	handler http.Handler
-	large   chan struct{} // requests with large bodies
-	maxTime time.Duration
+	cluster  *memory.Cluster
+	kinds    kindIndex
+	schemas  *definitions.Index
+	events   eventCache
+	log      func(Request)
+	bare     bool
+	ca       string
+	clientCA string
+	endpoint netip.AddrPort
+	handler  http.Handler
+	large    chan struct{} // requests with large bodies
+	maxTime  time.Duration
 
 	connections connections
 	credentials credentials
 	meter       *containers.Meter
 	signer      *tokens.Signer
 	roles       *rbac.Index // nil: everything is allowed
+	certifiers  certificates.Controllers
 	told        told
 }
 
@@ -119,7 +129,7 @@ func New(c *memory.Cluster, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("apiserver: %w", err)
 	}
-	s := &Server{cluster: c, schemas: definitions.New(definitions.Options{Convert: converter.Convert}), log: o.Log, bare: o.Bare, ca: o.ca, large: make(chan struct{}, mostLarge), maxTime: o.maxTime, credentials: o.credentials,
+	s := &Server{cluster: c, schemas: definitions.New(definitions.Options{Convert: converter.Convert, Metadata: validation.Metadata}), log: o.Log, bare: o.Bare, ca: o.ca, clientCA: o.clientCA, endpoint: o.endpoint, large: make(chan struct{}, mostLarge), maxTime: o.maxTime, credentials: o.credentials,
 		meter: containers.NewMeter(c)}
 	c.TrackFields()
 	c.Extend(defaults.Hooks())
@@ -134,6 +144,9 @@ func New(c *memory.Cluster, o Options) (*Server, error) {
 	if err := s.authorizeBy(c, o.RBAC); err != nil {
 		return nil, fmt.Errorf("apiserver: %w", err)
 	}
+	c.Extend(certificates.Hooks())
+	c.Extend(addresses.Hooks())
+	c.Extend(apiservices.Hooks())
 	c.Extend(validation.Hooks())
 	c.Extend(admission.Plugins())
 	c.Extend(sizes())
@@ -147,7 +160,7 @@ func New(c *memory.Cluster, o Options) (*Server, error) {
 	if err := s.kinds.start(c, s.makeSpecV2); err != nil {
 		return nil, err
 	}
-	if s.signer, err = tokens.New(o.credentials.secret == nil); err != nil {
+	if err := s.prepareSigners(); err != nil {
 		return nil, fmt.Errorf("apiserver: %w", err)
 	}
 	if err := s.bootstrap(); err != nil {

@@ -58,6 +58,11 @@ func (c *call) serveSubresource() error {
 		return c.token()
 	case "approval":
 		c.subresource = "status" // of which it is a part
+		err := verbs[verb](c)
+		if err == nil {
+			c.server.restore(c, verb)
+		}
+		return err
 	}
 	return verbs[verb](c) // status
 }

@@ -61,7 +61,9 @@ func (s *Server) serveTarget(t target, w http.ResponseWriter, r *http.Request) e
 	case of == nil && t.resource == bindings:
 		return s.serveBinding(t, w, r)
 	case of == nil && !isRecorded(t.resource.Group):
-		serveNothing(s, w, r)
+		if !s.serveAggregated(t.resource.GroupVersion(), w, r) {
+			serveNothing(s, w, r)
+		}
 		return nil
 	case of == nil:
 		return errNotStored(t)

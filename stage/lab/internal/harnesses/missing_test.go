@@ -69,6 +69,7 @@ func TestMissing(t *testing.T) {
 		"reviews":           missingFieldsOfReviews,
 		"bootstrap-objects": missingBootstrapObjects,
 		"aggregation":       missingAggregation,
+		"addresses-in-labs": missingAddresses,
 		"proxy":             missingProxy,
 		"connect":           missingConnect,
 		"simulated":         missingSimulated,
@@ -117,20 +118,29 @@ func missingAggregation(s *served) {
 	s.Apply(`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.x.io}, spec: {group: x.io, version: v1,
   groupPriorityMinimum: 1, versionPriority: 1, service: {name: s, namespace: default}}}`)
 	s.Settle()
-	require.True(s.t, s.reports("APIService:"), s.NotModelled())
+	require.True(s.t, s.reports("APIService spec.service:"), s.NotModelled())
+	code, text := s.ask(http.MethodGet, "/apis/x.io/v1/things", nil)
+	require.Equal(s.t, http.StatusServiceUnavailable, code)
+	require.Contains(s.t, text, "service unavailable")
+	code, _ = s.ask(http.MethodGet, "/apis/x.io", nil)
+	require.Equal(s.t, http.StatusNotFound, code, "discovery does not list the group")
 }
 
 func missingBootstrapObjects(s *served) {
-	for _, path := range []string{
-		"scheduling.k8s.io/v1/priorityclasses", "flowcontrol.apiserver.k8s.io/v1/flowschemas", "flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations",
-		"apiregistration.k8s.io/v1/apiservices", "networking.k8s.io/v1/servicecidrs", "networking.k8s.io/v1/ipaddresses",
-	} {
-		code, text := s.ask(http.MethodGet, "/apis/"+path, nil)
-		require.Equal(s.t, http.StatusOK, code, path)
-		require.Contains(s.t, text, `"items":[]`, path)
-	}
-	code, _ := s.ask(http.MethodGet, "/api/v1/namespaces/default/endpoints/kubernetes", nil)
+	code, text := s.ask(http.MethodGet, "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases", nil)
+	require.Equal(s.t, http.StatusOK, code)
+	require.Contains(s.t, text, `"items":[]`)
+	code, _ = s.ask(http.MethodGet, "/api/v1/namespaces/kube-system/configmaps/kube-apiserver-legacy-service-account-token-tracking", nil)
 	require.Equal(s.t, http.StatusNotFound, code)
+}
+
+func missingAddresses(s *served) {
+	lab := labtest.New(s.t, labtest.Options{})
+	lab.Apply(`{apiVersion: v1, kind: Service, metadata: {name: s}, spec: {ports: [{port: 80}]}}`)
+	lab.Settle()
+	found, err := lab.Cluster().List(s.t.Context(), schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "IPAddress"}, "", metav1.ListOptions{})
+	require.NoError(s.t, err)
+	require.Empty(s.t, found.Items)
 }
 
 func missingProxy(s *served) {

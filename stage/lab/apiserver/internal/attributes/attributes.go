@@ -58,7 +58,7 @@ func Of(v *memory.Review) admission.Attributes {
 	}
 	operation, options := operationOf(v)
 	return admission.NewAttributesRecord(now, before, kindOf(v), namespaceOf(v), nameOf(v),
-		v.Resource.WithVersion(v.Kind.Version), requestOf(v).Subresource, operation, options, v.DryRun, userOf(v))
+		v.Resource.WithVersion(v.Kind.Version), requestOf(v).Subresource, operation, options, v.DryRun, UserOf(v))
 }
 
 // kindOf returns the kind of the object of a request, which a subresource may have of its own.
@@ -107,8 +107,8 @@ func NamespaceOf(v *memory.Review) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelMetadataName: name}}}
 }
 
-// userOf returns who writes: the user of the request, of the cluster, or its administrator.
-func userOf(v *memory.Review) user.Info {
+// UserOf returns who writes: the user of the request, of the cluster, or its administrator.
+func UserOf(v *memory.Review) user.Info {
 	if u, known := request.UserFrom(v.Context()); known {
 		return u
 	}
