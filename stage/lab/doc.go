@@ -28,7 +28,7 @@
 //
 //   - [github.com/stagecraft-go/stagecraft/stage/lab/controllers]: the controllers of Kubernetes.
 //     The packages below it are workloads, batch, autoscaling, scheduling, nodes, volumes,
-//     services, namespaces, roles, disruption, quota, admission, resources, kubelet, which runs Pods, and
+//     services, namespaces, roles, certificates, disruption, quota, admission, resources, kubelet, which runs Pods, and
 //     features, which reports fields that are not modelled
 //
 //   - [github.com/stagecraft-go/stagecraft/stage/lab/containers]: what containers print, answer and

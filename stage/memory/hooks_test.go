@@ -232,9 +232,8 @@ func TestACallCannotMakeAnObjectThatIsNone(t *testing.T) {
 	}
 }
 
-// TestHooksSeeWhatIsRemoved checks that Removed is called once for each object that is gone, also for
-// those that the garbage collector deletes, and that it can count the remaining ones in another
-// object.
+// TestHooksSeeWhatIsRemoved checks that Removed is called once for each object that is gone, also after
+// the garbage collector deleted it, and that it can count the remaining objects in another object.
 func TestHooksSeeWhatIsRemoved(t *testing.T) {
 	c := memory.New(memory.Options{})
 	quota := types.NamespacedName{Namespace: "default", Name: "q"}

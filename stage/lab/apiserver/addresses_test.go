@@ -75,7 +75,9 @@ func TestAddressesOfServices(t *testing.T) {
 // TestAddressesFromBefore checks that a Service that was there before the server gets its IPAddress.
 func TestAddressesFromBefore(t *testing.T) {
 	cluster := memory.New(memory.Options{})
-	require.NoError(t, cluster.Load(t.Context(), []byte(`{apiVersion: v1, kind: Service, metadata: {name: a, namespace: default}, spec: {clusterIP: 10.96.1.2, clusterIPs: [10.96.1.2], ports: [{port: 80}]}}`)))
+	require.NoError(t, cluster.Load(t.Context(), []byte(`
+{apiVersion: v1, kind: Service, metadata: {name: a, namespace: default}, spec: {clusterIP: 10.96.1.2, clusterIPs: [10.96.1.2], ports: [{port: 80}]}}
+`)))
 	c := kubernetes.NewForConfigOrDie(apiserver.Start(t, cluster, apiserver.Options{}))
 	made, err := c.NetworkingV1().IPAddresses().Get(t.Context(), "10.96.1.2", metav1.GetOptions{})
 	require.NoError(t, err)

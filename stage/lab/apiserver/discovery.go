@@ -17,7 +17,8 @@ import (
 
 // serveIndex answers / with the paths that are served, sorted.
 func serveIndex(s *Server, w http.ResponseWriter, _ *http.Request) {
-	paths := []string{"/api", "/api/v1", "/apis", "/apis/", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/readyz", "/version"}
+	paths := []string{"/.well-known/openid-configuration", "/api", "/api/v1", "/apis", "/apis/", "/healthz", "/livez", "/metrics", "/metrics/slis",
+		"/openapi/v2", "/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/readyz", "/version"}
 	for _, g := range s.groups() {
 		paths = append(paths, "/apis/"+g.Name)
 		for _, v := range g.Versions {
@@ -34,10 +35,13 @@ func serveIndex(s *Server, w http.ResponseWriter, _ *http.Request) {
 
 // serveVersion answers /version. The build metadata tells that this is no kube-apiserver.
 func serveVersion(_ *Server, w http.ResponseWriter, r *http.Request) {
-	writeJSON(w, http.StatusOK, version.Info{
-		Major: "1", Minor: "36", EmulationMajor: "1", EmulationMinor: "36", MinCompatibilityMajor: "1", MinCompatibilityMinor: "35",
-		GitVersion: "v1.36.3+stagecraft", GitTreeState: "clean", BuildDate: "1970-01-01T00:00:00Z", Compiler: "gc", Platform: "linux/amd64",
-	})
+	writeJSON(w, http.StatusOK, build)
+}
+
+// build is what the server says of itself.
+var build = version.Info{
+	Major: "1", Minor: "36", EmulationMajor: "1", EmulationMinor: "36", MinCompatibilityMajor: "1", MinCompatibilityMinor: "35",
+	GitVersion: "v1.36.3+stagecraft", GitTreeState: "clean", BuildDate: "1970-01-01T00:00:00Z", Compiler: "gc", Platform: "linux/amd64",
 }
 
 // serveNothing answers a path that does not exist.

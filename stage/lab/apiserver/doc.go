@@ -100,7 +100,8 @@
 // internal/dev/e2e). Objects are stored by package memory, so its differences are differences here,
 // except for what this server adds: defaults, validation, definitions, webhooks and policies.
 //
-// What is served: the list of paths, discovery (aggregated and not), /version and health; OpenAPI v3 and v2, with the recorded
+// What is served: the list of paths, discovery (aggregated and not), /version, health, the numbers of requests as
+// /metrics, and the issuer and keys of tokens as OpenID Connect has them; OpenAPI v3 and v2, with the recorded
 // schemas of built-in kinds and those of definitions; get, list with pages and selectors, watch with
 // bookmarks of initial events, create, update, all types of patch, delete, deletecollection; JSON, YAML
 // and, for built-in kinds, protobuf; Tables with the columns and cells of kube-apiserver, and
@@ -112,7 +113,7 @@
 // of their expressions; their audit annotations are discarded; both also about Scales, Bindings, Evictions and TokenRequests; the admission plugin
 // ServiceAccount by [Options].ServiceAccounts; managedFields from creation on; dry runs;
 // the subresources status, scale, binding, eviction, finalize and approval; log, exec, attach and portforward, see below;
-// reviews of access; tokens of ServiceAccounts; RBAC by [Options].RBAC, with the checks of those who grant rights,
+// reviews of access; tokens of ServiceAccounts; certificates for CertificateSigningRequests; addresses of ServiceCIDRs; RBAC by [Options].RBAC, with the checks of those who grant rights,
 // impersonation as since 1.36, and aggregated ClusterRoles.
 //
 // A hundred kubectl commands print what they print with a kube-apiserver, but for those listed in

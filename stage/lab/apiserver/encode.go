@@ -186,9 +186,6 @@ func (c *call) marshalWatched(e watch.Event, isFirst bool) ([]byte, error) {
 		}
 		table := c.tabulator().table([]unstructured.Unstructured{*obj})
 		table.ResourceVersion = obj.GetResourceVersion()
-		if e.Type == watch.Bookmark {
-			table.Rows = nil
-		}
 		if !isFirst {
 			table.ColumnDefinitions = nil
 		}

@@ -20,7 +20,7 @@ func (f endpointFunc) serve(s *Server, w http.ResponseWriter, r *http.Request) {
 // fixed are the paths without parameters.
 var fixed = map[string]endpointFunc{
 	"": serveIndex, "index.html": serveIndex,
-	"version": serveVersion,
+	"version": serveVersion, "metrics": serveOwnMetrics,
 	"healthz": serveHealth, "livez": serveHealth, "readyz": serveHealth,
 	"api":  serveCoreGroup,
 	"apis": serveGroups,
@@ -36,6 +36,12 @@ func route(path string) endpoint {
 		return endpointFunc(serveNothing)
 	}
 	switch {
+	case path == "/metrics/slis":
+		return endpointFunc(serveIndicators)
+	case path == "/.well-known/openid-configuration":
+		return endpointFunc(serveIssuer)
+	case path == keysPath:
+		return endpointFunc(serveKeys)
 	case parts[0] == "healthz" || parts[0] == "livez" || parts[0] == "readyz":
 		return endpointFunc(serveHealth)
 	case parts[0] == "openapi":

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -113,6 +114,7 @@ type Server struct {
 	roles       *rbac.Index // nil: everything is allowed
 	certifiers  certificates.Controllers
 	told        told
+	counts      counts
 }
 
 // New returns a server for a cluster, which from now on fills in what objects leave open, refuses what is
@@ -185,10 +187,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.handler.ServeHTTP(w, r)
 		return
 	}
-	seen, begin := &observedWriter{ResponseWriter: w, code: http.StatusOK}, time.Now()
+	seen, begin := observe(w), time.Now()
 	s.handler.ServeHTTP(seen, r)
 	s.log(Request{Time: begin, Duration: time.Since(begin), User: s.nameIn(r), UserAgent: r.UserAgent(),
 		Verb: verbOf(r), Method: r.Method, URI: r.URL.RequestURI(), Code: seen.code})
+	seen.release()
 }
 
 // nameIn returns the name of the user in the log.
@@ -247,6 +250,21 @@ func auditID(r *http.Request) string {
 type observedWriter struct {
 	http.ResponseWriter
 	code int
+}
+
+// writers are observedWriters to be used again: each request has one.
+var writers = sync.Pool{New: func() any { return &observedWriter{} }}
+
+// observe returns a writer for an answer, which the caller releases when nothing uses it any more.
+func observe(w http.ResponseWriter) *observedWriter {
+	seen := writers.Get().(*observedWriter) //nolint:forcetypeassert // it has no others
+	seen.ResponseWriter, seen.code = w, http.StatusOK
+	return seen
+}
+
+func (w *observedWriter) release() {
+	w.ResponseWriter = nil
+	writers.Put(w)
 }
 
 func (w *observedWriter) WriteHeader(code int) {

@@ -38,7 +38,7 @@ func newRequest(t *testing.T, name, signer string, subject pkix.Name, usages ...
 	}}, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: encoded})
 }
 
-// create creates a request, and approves it with its own client if the test says so.
+// createRequest creates a request, and approves it with its own client if the test says so.
 func createRequest(t *testing.T, c certificatesclient.CertificateSigningRequestInterface, r *certificatesv1.CertificateSigningRequest, approves bool) *certificatesv1.CertificateSigningRequest {
 	made, err := c.Create(t.Context(), r, metav1.CreateOptions{})
 	require.NoError(t, err)

@@ -80,9 +80,11 @@ func (r *resource) columnsKey() string {
 
 func (b tabulator) row(u *unstructured.Unstructured) metav1.TableRow {
 	row := metav1.TableRow{Cells: b.rowCells(u)}
-	switch b.wholeRow {
-	case string(metav1.IncludeNone):
-	case string(metav1.IncludeObject):
+	switch endsInitialEvents := u.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"; {
+	case endsInitialEvents && b.wholeRow != string(metav1.IncludeObject):
+		row.Object.Object = form{version: b.form.version}.partial(u) // the annotation must arrive
+	case b.wholeRow == string(metav1.IncludeNone):
+	case b.wholeRow == string(metav1.IncludeObject):
 		row.Object.Object = u
 	default:
 		row.Object.Object = form{version: b.form.version}.partial(u)

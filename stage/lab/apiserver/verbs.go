@@ -50,13 +50,17 @@ type call struct {
 
 // serve answers a request for objects.
 func (t target) serve(s *Server, w http.ResponseWriter, r *http.Request) {
-	if err := s.serveTarget(t, w, r); err != nil {
-		writeError(w, r, err)
+	of, verb, seen := s.kinds.lookup(t.resource), t.verb(r), observe(w)
+	if err := s.serveTarget(t, of, verb, seen, r); err != nil {
+		writeError(seen, r, err)
 	}
+	if of != nil {
+		s.count(t, of, verb, r, seen.code)
+	}
+	seen.release()
 }
 
-func (s *Server) serveTarget(t target, w http.ResponseWriter, r *http.Request) error {
-	of := s.kinds.lookup(t.resource)
+func (s *Server) serveTarget(t target, of *resource, verb string, w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case of == nil && t.resource == bindings:
 		return s.serveBinding(t, w, r)
@@ -83,12 +87,12 @@ func (s *Server) serveTarget(t target, w http.ResponseWriter, r *http.Request) e
 		return c.serveSubresource()
 	case t.name != "" && of.isNamespaced() && t.namespace == "":
 		return errUnknown()
-	case !slices.Contains(of.Verbs, t.verb(r)) || !t.takes(t.verb(r), of):
+	case !slices.Contains(of.Verbs, verb) || !t.takes(verb, of):
 		return errMethod()
 	}
-	err = c.ofRequest(verbs[t.verb(r)](c))
+	err = c.ofRequest(verbs[verb](c))
 	if err == nil {
-		s.restore(c, t.verb(r))
+		s.restore(c, verb)
 	}
 	return err
 }

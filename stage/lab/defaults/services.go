@@ -151,8 +151,8 @@ func freeAddress(v *memory.Review) (string, error) {
 	return "", apierrors.NewInternalError(fmt.Errorf("failed to allocate a serviceIP: range is full"))
 }
 
-// hosts returns the first address of a range, and how many there are: all but that of the network and
-// that of broadcasts.
+// hosts returns the first address of a range, and how many there are, without the address of the
+// network and the broadcast address.
 func hosts(r netip.Prefix) (first uint32, count uint64) {
 	size := uint64(1) << (32 - r.Bits())
 	if size <= 2 {

@@ -35,8 +35,8 @@ type Options struct {
 	// Convert converts the objects of definitions with spec.conversion.strategy Webhook. Default: a
 	// definition is refused if its objects would have to be converted.
 	Convert Converter
-	// Metadata returns the faults of the metadata of an object, such as those of
-	// stage/lab/validation. They come before the faults of the schema in one error, as in
+	// Metadata returns the faults of the metadata of an object, for example validation.Metadata of
+	// stage/lab. They come before the faults of the schema in one error, as in
 	// kube-apiserver. It is called for objects that do not fit their schema. Default: no faults.
 	Metadata func(*memory.Review) field.ErrorList
 }

@@ -98,14 +98,16 @@ func TestScopesOfClaims(t *testing.T) {
 	c.Load(`{apiVersion: v1, kind: ResourceQuota, metadata: {name: gold}, spec: {hard: {persistentvolumeclaims: "1", requests.storage: 3Gi},
   scopeSelector: {matchExpressions: [{scopeName: VolumeAttributesClass, operator: In, values: [gold]}]}}}
 ---
-{apiVersion: v1, kind: ResourceQuota, metadata: {name: plain}, spec: {hard: {persistentvolumeclaims: "9"}, scopeSelector: {matchExpressions: [{scopeName: VolumeAttributesClass, operator: DoesNotExist}]}}}
+{apiVersion: v1, kind: ResourceQuota, metadata: {name: plain}, spec: {hard: {persistentvolumeclaims: "9"},
+  scopeSelector: {matchExpressions: [{scopeName: VolumeAttributesClass, operator: DoesNotExist}]}}}
 ---
 {apiVersion: v1, kind: ResourceQuota, metadata: {name: other}, spec: {hard: {persistentvolumeclaims: "9"},
   scopeSelector: {matchExpressions: [{scopeName: VolumeAttributesClass, operator: NotIn, values: [gold]}]}}}
 `)
 	c.Settle()
 	claim := func(name, class string) string {
-		return `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: ` + name + `}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 2Gi}}` + class + `}}`
+		return `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: ` + name + `},
+  spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 2Gi}}` + class + `}}`
 	}
 	require.NoError(t, create(c, claim("a", ", volumeAttributesClassName: gold")))
 	require.EqualError(t, create(c, claim("b", ", volumeAttributesClassName: gold")), `persistentvolumeclaims "b" is forbidden: exceeded quota: gold, `+

@@ -17,7 +17,8 @@ func TestAPIServices(t *testing.T) {
 	for name, isAtOnce := range map[string]bool{"controller": false, "at once": true} {
 		t.Run(name, func(t *testing.T) {
 			c := clustertest.New(t, clustertest.Options{Nodes: 1})
-			c.Load(`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.x.io}, spec: {group: x.io, version: v1, service: {name: s, namespace: default, port: 443}}}
+			c.Load(`
+{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.x.io}, spec: {group: x.io, version: v1, service: {name: s, namespace: default, port: 443}}}
 ---
 {apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.y.io}, spec: {group: y.io, version: v1}}
 `)

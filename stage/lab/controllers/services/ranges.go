@@ -85,8 +85,8 @@ func prefixes(r *unstructured.Unstructured) (all []netip.Prefix) {
 	return all
 }
 
-// hasHost reports whether an address of a range can be given to a Service: all but that of the network
-// and, for IPv4, that of broadcasts.
+// hasHost reports whether a Service can have an address of a range. No Service has the address of the
+// network or, for IPv4, the broadcast address.
 func hasHost(p netip.Prefix, a netip.Addr) bool {
 	return p.Contains(a) && a != p.Addr() && (!a.Is4() || p.Contains(a.Next()))
 }
