@@ -35,8 +35,8 @@ type Options struct {
 	// Convert converts the objects of definitions with spec.conversion.strategy Webhook. Default: a
 	// definition is refused if its objects would have to be converted.
 	Convert Converter
-	// Metadata returns the faults of the metadata of an object, for example validation.Metadata of
-	// stage/lab. They come before the faults of the schema in one error, as in
+	// Metadata returns the faults of the metadata of a changed object, for example
+	// validation.Metadata of stage/lab. They come before the faults of the schema in one error, as in
 	// kube-apiserver. It is called for objects that do not fit their schema. Default: no faults.
 	Metadata func(*memory.Review) field.ErrorList
 }
@@ -91,7 +91,7 @@ func (x *Index) validate(v *memory.Review) error {
 	if len(faults) == 0 {
 		return nil
 	}
-	if x.options.Metadata != nil && v.Subresource == "" {
+	if x.options.Metadata != nil && v.Old != nil && v.Subresource == "" { // check looks at the metadata of a new object
 		faults = append(x.options.Metadata(v), faults...)
 	}
 	return apierrors.NewInvalid(v.Kind.GroupKind(), v.Name.Name, shortened(faults))
