@@ -46,6 +46,7 @@ func (d *decider) align() {
 		switch rec := &s.Stages[j]; {
 		case rec.Phase == v1alpha1.Failed && rec.CompletedAt == nil: // it stays so
 		case rec.Phase == v1alpha1.Succeeded, rec.Phase == v1alpha1.Failed, rec.Phase == v1alpha1.Progressing, rec.Phase == v1alpha1.Soaking:
+			d.unmark(rec.Name)
 			suspend(rec) // it was moved behind the active stage: it has to be passed again
 		}
 	}
@@ -161,6 +162,15 @@ func (d *decider) goBack(i int) bool {
 	d.suspendAfter(i)
 	d.start(i)
 	return true
+}
+
+// unmark keeps the placements of a stage that has to be passed again: its clusters keep what they have until then.
+func (d *decider) unmark(stage string) {
+	for n := range d.Status.Placements {
+		if rec := &d.Status.Placements[n]; rec.Stage == stage {
+			rec.Removing = false
+		}
+	}
 }
 
 // suspendAfter suspends the stages after i, except stages that stay failed.

@@ -35,6 +35,20 @@ func TestAClusterThatMovesAheadKeepsWhatItHas(t *testing.T) {
 	u.checkAll(map[string]string{"d2": "1", "p": "1"})
 }
 
+// A passed stage that an edit moves behind the active one has to be passed again: under retention Move its clusters
+// keep what they have, although its placement was about to be removed.
+func TestAPassedStageThatIsMovedBehindKeepsWhatItHas(t *testing.T) {
+	u := newUpdated(t, policyText(stageText("dev", "dev"), stageText("prod", "prod")), "dev/d", "prod/p")
+	for u.status.ActiveStage != "prod" {
+		u.roll(1)
+	}
+	require.Equal(t, "1", u.have["d"])
+	u.policy = compile(t, policyText(stageText("prod", "prod", "approval: {after: true}"), stageText("dev", "dev"))+"  updates: Staged\n")
+	u.meta.Generation++
+	u.roll(8)
+	u.checkAll(map[string]string{"d": "1", "p": "1"})
+}
+
 // A deadline begins when all clusters of the stage have the revision: a cluster that joins has as long as the others
 // had. The deadline of one cluster begins again when the revision is delivered there again (2.5).
 func TestADeadlineBeginsWithTheLastDelivery(t *testing.T) {
