@@ -190,7 +190,7 @@ func (d *decider) combine(o *fleet.Object, destinations []string, reports map[st
 // the batch; "" if it does, or the clusters are not known.
 func (d *decider) uncovered(w wave, destinations []string) string {
 	switch {
-	case w.batch < 0 && !d.seen.Can.Content, d.seen.Can.OldRevision:
+	case d.seen.Can.OldRevision:
 		return ""
 	case len(destinations) == 0 && w.batch >= 0:
 		return fmt.Sprintf("the %s %s has no destination yet", d.seen.Can.Bound, w.name)

@@ -1,10 +1,12 @@
 package staged_test
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -53,4 +55,21 @@ func TestClustersOfAStageThatMustBePassedFirstKeepWhatTheyHave(t *testing.T) {
 	s.roll(10)
 	require.Equal(t, "1", s.have["a1"], s.last.Message)
 	require.Contains(t, s.last.Message, `stage "sc" is not started`)
+}
+
+// A Binding may be older than the clusters that a player sees: without access to the space, too, a stage waits for the
+// Binding that holds all of them.
+func TestAStageWaitsForABindingOfAllItsClusters(t *testing.T) {
+	w := newWorld(t, twoStages(""))
+	w.available["dev1"] = 1
+	w.extend = func(seen *bindingpolicy.Observation) {
+		seen.Clusters = maps.Clone(seen.Clusters)
+		seen.Clusters["dev2"] = map[string]string{"env": "dev", "name": "dev2"}
+	}
+	w.settle()
+	require.Equal(t, "dev", w.status.ActiveStage, w.last.Message)
+	require.Contains(t, w.last.Message, "has no destination dev2 yet")
+	w.extend = nil
+	w.settle()
+	require.Equal(t, "prod", w.status.ActiveStage, w.last.Message)
 }

@@ -31,6 +31,8 @@ func (h *history) judge(a *actor, before, after v1alpha1.Status) {
 			h.checkBack(a, after)
 		}
 		switch {
+		case h.endsAgain(was, is):
+			h.counts["ends of stages that had ended"]++
 		case is.Phase == v1alpha1.Skipped && (was.Phase != is.Phase || was.FulfilledWith != is.FulfilledWith):
 			h.skipped(a, after, d, i)
 		case is.FulfilledWith != was.FulfilledWith && is.FulfilledWith == after.Wanted && is.Phase != v1alpha1.Skipped,
@@ -41,6 +43,9 @@ func (h *history) judge(a *actor, before, after v1alpha1.Status) {
 			h.failed(a, after, d, i)
 		case hasFailedPhase(was.Phase) && !hasFailedPhase(is.Phase):
 			h.rearmed(before, after, d, s.name)
+		}
+		if hasEnded(is) {
+			h.endedAt[s.name] = h.now
 		}
 		again := was.Attempt != is.Attempt && (d.staged || before.Wanted == after.Wanted) // with AtOnce a new revision begins no stage
 		if s.name == after.ActiveStage && (before.ActiveStage != s.name || was.Phase == v1alpha1.Pending || again) && is.EnteredAt != nil && !hasFailedPhase(is.Phase) {
@@ -55,6 +60,16 @@ func (h *history) judge(a *actor, before, after v1alpha1.Status) {
 	if before.Wanted != after.Wanted && before.Wanted != "" {
 		h.trust = false
 	}
+}
+
+func hasEnded(rec v1alpha1.StageStatus) bool {
+	return rec.Phase == v1alpha1.Succeeded && rec.CompletedAt != nil
+}
+
+// endsAgain reports whether a stage ends that had ended since it began, and waited for a stage that an edit has put
+// behind it and taken away: it is fulfilled for this revision and attempt already.
+func (h *history) endsAgain(was, is v1alpha1.StageStatus) bool {
+	return hasEnded(is) && was.Phase == v1alpha1.Soaking && was.FulfilledWith == is.FulfilledWith && was.Attempt == is.Attempt && h.endedAt[is.Name].After(h.entered[is.Name])
 }
 
 func phasesOf(s v1alpha1.Status) (text string) {

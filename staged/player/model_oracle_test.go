@@ -58,6 +58,7 @@ type oracle struct {
 	entered   map[string]time.Time
 	unmet     map[string]map[string]time.Time // when a status was written last whose decision saw no satisfying report, by stage and cluster
 	excused   map[string]map[string]time.Time // when a status was written first whose stage waits for a cluster again
+	endedAt   map[string]time.Time            // when a status showed last that a stage has ended
 	toldAt    map[string]time.Time            // when the order that a cluster has was written; over K1 the first one
 	failedAt  map[string]int                  // the step in which a stage failed
 	retriedAt map[string]int
@@ -78,7 +79,7 @@ func newOracle() oracle {
 	return oracle{counts: map[string]int{}, deliveredAt: map[string]map[int]int{}, fit: map[string]map[int]int{}, sick: map[string]map[int]bool{}, ordered: map[string]int{}, reportedAt: map[string]time.Time{}, uncounted: map[string]map[int]bool{}, previous: map[string]map[version]version{}, from: map[string]map[string]string{}, reads: map[*unstructured.Unstructured]*statusRead{}, combined: map[*unstructured.Unstructured][]string{},
 		arrived: map[string]map[version]time.Time{}, good: map[string]map[version]bool{}, proven: map[string]map[string]bool{},
 		baseline: map[string]version{}, baselines: map[string]map[string]bool{}, handed: map[string]bool{}, released: map[string]bool{}, movedAt: map[string]int{}, fulfilled: map[string]map[string]bool{}, ever: map[string]map[string]bool{},
-		entered: map[string]time.Time{}, unmet: map[string]map[string]time.Time{}, excused: map[string]map[string]time.Time{}, toldAt: map[string]time.Time{}, failedAt: map[string]int{}, retriedAt: map[string]int{}, askedOf: map[string]int{}, tickets: map[string]bool{}}
+		entered: map[string]time.Time{}, unmet: map[string]map[string]time.Time{}, excused: map[string]map[string]time.Time{}, endedAt: map[string]time.Time{}, toldAt: map[string]time.Time{}, failedAt: map[string]int{}, retriedAt: map[string]int{}, askedOf: map[string]int{}, tickets: map[string]bool{}}
 }
 
 func (h *history) note(format string, args ...any) {
