@@ -57,7 +57,7 @@ func TestClustersOfAStageThatMustBePassedFirstKeepWhatTheyHave(t *testing.T) {
 	require.Contains(t, s.last.Message, `stage "sc" is not started`)
 }
 
-// A Binding may be older than the clusters that a player sees: without access to the space, too, a stage waits for the
+// A Binding may be older than the clusters that a player sees: also without access to the space, a stage waits for the
 // Binding that holds all of them.
 func TestAStageWaitsForABindingOfAllItsClusters(t *testing.T) {
 	w := newWorld(t, twoStages(""))
