@@ -85,7 +85,12 @@ var clusterRoles = schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", V
 // restore does what controllers of kube-controller-manager do at once after a request: it has been
 // answered, and the next change tries again.
 func (s *Server) restore(c *call, verb string) {
+	if !s.bare && c.of.kind == accounts && isDeletion(verb) {
+		_ = s.keepTokens(context.WithoutCancel(c.r.Context()), c.namespace)
+	}
 	switch {
+	case !s.bare && c.of.kind == secrets && (verb == "create" || verb == "update" || verb == "patch"):
+		_ = s.keepTokenOf(context.WithoutCancel(c.r.Context()), types.NamespacedName{Namespace: c.namespace, Name: cmp.Or(c.name, c.made)})
 	case c.keeps(verb):
 		_ = provisioning.Provision(c.ctx, s.cluster, c.namespace, s.ca)
 	case s.roles != nil && !s.bare && c.of.kind == clusterRoles && verb != "get" && verb != "list" && verb != "watch":

@@ -44,8 +44,8 @@ type Options struct {
 	// client and server does. Default: nothing.
 	Middleware func(http.Handler) http.Handler
 	// Bare leaves out what kube-controller-manager does: the ServiceAccount default and the ConfigMap
-	// kube-root-ca.crt of each namespace, aggregated ClusterRoles, the status of policies, and the
-	// certificates that CertificateSigningRequests ask for.
+	// kube-root-ca.crt of each namespace, aggregated ClusterRoles, the status of policies, the
+	// certificates that CertificateSigningRequests ask for, and the tokens in Secrets.
 	Bare bool
 
 	// ServiceAccounts gives new Pods a ServiceAccount, which has to exist, and the volume with its

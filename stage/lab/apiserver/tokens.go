@@ -157,6 +157,9 @@ func (s *Server) account(r *http.Request, token string) (*user.DefaultInfo, *tok
 	if !ok {
 		return nil, nil, nil
 	}
+	if t.InSecret != nil {
+		return s.accountOfSecret(r, token, &t)
+	}
 	if !s.cluster.Now().Before(time.Unix(t.Expires, 0)) {
 		return nil, &t, errExpired
 	}

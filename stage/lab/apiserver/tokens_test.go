@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
@@ -107,4 +108,55 @@ func certificateRequest(t *testing.T) []byte {
 	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: "me"}}, key)
 	require.NoError(t, err)
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
+}
+
+// TestTokensInSecrets checks that a Secret for a token gets one, which is a credential until the Secret
+// or its ServiceAccount is gone, and that the Secret goes with its ServiceAccount.
+func TestTokensInSecrets(t *testing.T) {
+	listener, err := apiserver.Listen(memory.New(memory.Options{}), apiserver.ListenOptions{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, listener.Close()) })
+	c := kubernetes.NewForConfigOrDie(listener.Config()).CoreV1()
+	account, err := c.ServiceAccounts("default").Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "bob"}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	create := func(name, account string) (*corev1.Secret, error) {
+		_, err := c.Secrets("default").Create(t.Context(), &corev1.Secret{Type: corev1.SecretTypeServiceAccountToken,
+			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{corev1.ServiceAccountNameKey: account}}}, metav1.CreateOptions{})
+		require.NoError(t, err)
+		return c.Secrets("default").Get(t.Context(), name, metav1.GetOptions{})
+	}
+	secret, err := create("a", "bob")
+	require.NoError(t, err)
+	require.Equal(t, string(account.UID), secret.Annotations[corev1.ServiceAccountUIDKey])
+	require.Equal(t, "default", string(secret.Data["namespace"]))
+	require.Contains(t, string(secret.Data["ca.crt"]), "BEGIN CERTIFICATE")
+	config := rest.AnonymousClientConfig(listener.Config())
+	config.BearerToken = string(secret.Data["token"])
+	asks := func() (string, error) {
+		review, err := kubernetes.NewForConfigOrDie(config).AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+		if err != nil {
+			return "", err
+		}
+		return review.Status.UserInfo.Username, nil
+	}
+	name, err := asks()
+	require.NoError(t, err)
+	require.Equal(t, "system:serviceaccount:default:bob", name)
+
+	_, err = c.Secrets("default").Patch(t.Context(), "a", types.MergePatchType, []byte(`{"data": {"token": "eA=="}}`), metav1.PatchOptions{})
+	require.NoError(t, err)
+	_, err = asks()
+	require.True(t, apierrors.IsUnauthorized(err), "the Secret has another token: %v", err)
+	_, err = create("lonely", "nobody")
+	require.True(t, apierrors.IsNotFound(err), "without its ServiceAccount it is deleted: %v", err)
+	secret, err = create("b", "bob")
+	require.NoError(t, err)
+	config.BearerToken = string(secret.Data["token"])
+	_, err = asks()
+	require.NoError(t, err)
+	require.NoError(t, c.ServiceAccounts("default").Delete(t.Context(), "bob", metav1.DeleteOptions{}))
+	_, err = c.Secrets("default").Get(t.Context(), "b", metav1.GetOptions{})
+	require.True(t, apierrors.IsNotFound(err), "%v", err)
+	_, err = asks()
+	require.True(t, apierrors.IsUnauthorized(err), "%v", err)
 }

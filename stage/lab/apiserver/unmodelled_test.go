@@ -47,20 +47,18 @@ func startWarned(t *testing.T, o apiserver.Options) (*kubernetes.Clientset, *war
 // writes the first object that asks for it, once for each kind and field.
 func TestWhatIsNotModelledIsTold(t *testing.T) {
 	c, log := startWarned(t, apiserver.Options{})
-	secret := func(name string, kind corev1.SecretType, o metav1.CreateOptions) {
-		_, err := c.CoreV1().Secrets("default").Create(t.Context(), &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{corev1.ServiceAccountNameKey: "default"}}, Type: kind}, o)
+	service := func(name, ip string, o metav1.CreateOptions) {
+		_, err := c.CoreV1().Services("default").Create(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, LoadBalancerIP: ip, Ports: []corev1.ServicePort{{Port: 80}}}}, o)
 		require.NoError(t, err)
 	}
-	secret("plain", corev1.SecretTypeOpaque, metav1.CreateOptions{})
+	service("plain", "", metav1.CreateOptions{})
 	require.Empty(t, log.take())
-	for name, o := range map[string]metav1.CreateOptions{"dry": {DryRun: []string{metav1.DryRunAll}}} {
-		secret(name, corev1.SecretTypeServiceAccountToken, o)
-		require.Empty(t, log.take(), "nothing is stored")
-	}
-	secret("a", corev1.SecretTypeServiceAccountToken, metav1.CreateOptions{})
-	require.Equal(t, []string{"Secret type: not modelled: a token is written into the Secret, and removed when no client uses it"}, log.take())
-	secret("b", corev1.SecretTypeServiceAccountToken, metav1.CreateOptions{})
+	service("dry", "198.18.0.1", metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	require.Empty(t, log.take(), "nothing is stored")
+	service("a", "198.18.0.1", metav1.CreateOptions{})
+	require.Equal(t, []string{"Service spec.loadBalancerIP: not modelled: an address that the user wants"}, log.take())
+	service("b", "198.18.0.2", metav1.CreateOptions{})
 	require.Empty(t, log.take(), "it was told")
 
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}

@@ -90,6 +90,7 @@ var shownElsewhere = map[string]string{
 	"TestPoliciesDecide":                                "the server decodes policies into their Go types",
 	"TestWebhooksOfAManager":                            "the server decodes configurations into their Go types",
 	"TestRolesDecide":                                   "the server decodes roles into their Go types",
+	"TestTokensInSecrets":                               "the server reads Secrets and signs tokens",
 	"TestCertificatesAreSigned":                         "the server decodes requests into their Go types",
 	"TestAddressesOfServices":                           "package defaults and the server keep addresses",
 	"TestAttach":                                        "package containers reads what a client asks for",

@@ -13,7 +13,8 @@ func storedKinds() (all []Kind) {
 		kind("", "v1", "PodTemplate", "", modelled("its Pods are checked by PodSecurity, for a warning", "TestPodSecurity", "template")),
 		kind("", "v1", "Endpoints", "", modelled("the Endpoints of a Service without a selector are mirrored", "TestEndpointsAreMirrored", "subsets")),
 		kind("", "v1", "Secret", "", []Row{
-			{Path: "type", State: Reported, Feature: "a token is written into the Secret, and removed when no client uses it", Only: []string{"kubernetes.io/service-account-token"}},
+			{Path: "type", State: Reported, Feature: "a token is written into the Secret, which goes with its ServiceAccount", Only: []string{"kubernetes.io/service-account-token"},
+				Hooks: "certificates", Also: server, Test: "TestTokensInSecrets"},
 			{Path: "data", State: Stored, Feature: "data for users and programs"}, {Path: "stringData", State: Stored, Feature: "data for users and programs"},
 			{Path: "immutable", State: Modelled, Feature: "changes are refused", Test: "TestUpdatesAreRefused"},
 		}))

@@ -73,7 +73,7 @@ func objectControllers() []Part {
 		does("root-ca-certificate-publisher-controller", "the ConfigMap kube-root-ca.crt", "TestBothAreMadeAndRestored"),
 		does("serviceaccount-controller", "the ServiceAccount default", "TestBothAreMadeAndRestored"),
 		does("clusterrole-aggregation-controller", "the rules of ClusterRoles that select others", "TestAggregation"),
-		reports("serviceaccount-token-controller", "tokens in Secrets", "Secret type"),
+		does("serviceaccount-token-controller", "tokens in Secrets, by the server", "TestTokensInSecrets"),
 		reports("legacy-serviceaccount-token-cleaner-controller", "the end of tokens in Secrets", "Secret type"),
 		reports("resourceclaim-controller", "dynamic resource allocation", "ResourceClaim", "ResourceClaimTemplate", "Pod spec.resourceClaims"),
 		does("service-cidr-controller", "ranges of addresses of Services", "TestServiceCIDRs"),

@@ -35,6 +35,8 @@ type Claims struct {
 	Kubernetes Kubernetes `json:"kubernetes.io"`
 	NotBefore  int64      `json:"nbf"`
 	Subject    string     `json:"sub"`
+
+	InSecret *InSecret `json:"-"` // nil unless the token is one of a Secret, whose claims these are
 }
 
 // Kubernetes names the objects of a token: its ServiceAccount, and those with which it ends.
@@ -92,8 +94,10 @@ type signature struct{ R, S *big.Int }
 const half = 32
 
 // Sign returns a token.
-func (s *Signer) Sign(c Claims) (string, error) {
-	body, err := json.Marshal(c)
+func (s *Signer) Sign(c Claims) (string, error) { return s.sign(c) }
+
+func (s *Signer) sign(claims any) (string, error) {
+	body, err := json.Marshal(claims)
 	if err != nil {
 		return "", err
 	}
@@ -146,5 +150,8 @@ func (s *Signer) check(token string) (c Claims, ok bool) {
 		return c, false
 	}
 	data, err := base64.RawURLEncoding.DecodeString(body)
-	return c, err == nil && json.Unmarshal(data, &c) == nil
+	if err != nil {
+		return c, false
+	}
+	return read(data)
 }
