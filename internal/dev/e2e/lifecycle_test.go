@@ -224,9 +224,13 @@ func TestPodsGoWithinTheirGrace(t *testing.T) {
 	}
 	until := time.Now().Add((grace + 1) * time.Second)
 	eventuallyWithin(t, "all are gone", func() bool { return len(podsOf(t, cluster, "grace")) == 0 })
+	eventuallyWithin(t, "the player has the answers of all deletions", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(due) == n
+	})
 	mu.Lock()
 	defer mu.Unlock()
-	require.Len(t, due, n)
 	var moments []time.Duration
 	for name, at := range due {
 		require.False(t, went[name].Before(at), name)
