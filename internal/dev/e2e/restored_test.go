@@ -98,15 +98,15 @@ func compareNext(t *testing.T, i int, before, after *backup.Backup) {
 		for _, line := range got {
 			delete(missing, line)
 		}
-		same = same || slices.Equal(names(want), names(got))
+		same = same || slices.Equal(namesIn(want), namesIn(got))
 		lab.Advance(time.Second)
 	}
 	require.Empty(t, slices.Sorted(maps.Keys(missing)), "state %d: the lab has none of these within %v; at last it has\n%s", i, slack, strings.Join(got, "\n"))
 	require.True(t, same, "state %d: other objects:\n%s\nin the lab:\n%s", i, strings.Join(want, "\n"), strings.Join(got, "\n"))
 }
 
-// names are the objects of lines, without their states.
-func names(lines []string) (all []string) {
+// namesIn are the objects of lines, without their states.
+func namesIn(lines []string) (all []string) {
 	for _, line := range lines {
 		name, _, _ := strings.Cut(line, ": generation")
 		all = append(all, name)
