@@ -47,10 +47,10 @@ func TestAddressesOfServices(t *testing.T) {
 	reserved := &networkingv1.IPAddress{ObjectMeta: metav1.ObjectMeta{Name: "10.96.0.8"}, Spec: networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{Resource: "others", Name: "x"}}}
 	_, err = addresses.Create(t.Context(), reserved, metav1.CreateOptions{})
 	require.NoError(t, err)
-	const invalid = `Service "b" is invalid: spec.clusterIPs[0]: Invalid value: `
-	require.EqualError(t, create("b", "10.96.0.7"), invalid+`"10.96.0.7": failed to allocate IP 10.96.0.7: provided IP is already allocated`)
-	require.EqualError(t, create("b", "10.96.0.8"), invalid+`"10.96.0.8": failed to allocate IP 10.96.0.8: provided IP is already allocated`)
-	require.EqualError(t, create("b", "203.0.113.10"), invalid+`"203.0.113.10": failed to allocate IP 203.0.113.10: the provided network does not match the current range`)
+	const invalid = `Service "b" is invalid: spec.clusterIPs: Invalid value: `
+	require.EqualError(t, create("b", "10.96.0.7"), invalid+`["10.96.0.7"]: failed to allocate IP 10.96.0.7: provided IP is already allocated`)
+	require.EqualError(t, create("b", "10.96.0.8"), invalid+`["10.96.0.8"]: failed to allocate IP 10.96.0.8: provided IP is already allocated`)
+	require.EqualError(t, create("b", "203.0.113.10"), invalid+`["203.0.113.10"]: failed to allocate IP 203.0.113.10: the provided network does not match the current range`)
 
 	_, err = ranges.Create(t.Context(), &networkingv1.ServiceCIDR{ObjectMeta: metav1.ObjectMeta{Name: "more"}, Spec: networkingv1.ServiceCIDRSpec{CIDRs: []string{"203.0.113.0/24"}}}, metav1.CreateOptions{})
 	require.NoError(t, err)

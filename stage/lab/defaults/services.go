@@ -126,7 +126,7 @@ func takenAddress(v *memory.Review, ip string) *field.Error {
 	if fault == "" {
 		return nil
 	}
-	return field.Invalid(field.NewPath("spec", "clusterIPs").Index(0), ip, fmt.Sprintf("failed to allocate IP %s: %s", ip, fault))
+	return field.Invalid(field.NewPath("spec", "clusterIPs"), []string{ip}, fmt.Sprintf("failed to allocate IP %s: %s", ip, fault))
 }
 
 // freeAddress picks an address by the uid of a Service, and takes the next free one. It begins with the

@@ -34,7 +34,7 @@ var computed = map[string]map[string]compute{
 		"externalTrafficPolicy":         trafficFromOutside,
 	},
 	"NetworkPolicySpec":  {"policyTypes": policyTypes},
-	"Subject":            {"apiGroup": valueWhen("rbac.authorization.k8s.io", "kind", "User", "Group")},
+	"Subject":            {"apiGroup": groupOfSubject},
 	"ExactDeviceRequest": {"count": when("allocationMode", "", "ExactCount")},
 	"DeviceSubRequest":   {"count": when("allocationMode", "", "ExactCount")},
 	"PodSpec":            {"serviceAccountName": copyOf("serviceAccount")},
@@ -75,6 +75,15 @@ func valueWhen(v any, field string, values ...string) compute {
 		}
 		return nil
 	}
+}
+
+// groupOfSubject is the default of the Subjects of a RoleBinding. The Subjects of a FlowSchema have a user
+// or a group instead of a name, and no apiGroup.
+func groupOfSubject(obj map[string]any, _ any) any {
+	if obj["user"] != nil || obj["group"] != nil {
+		return nil
+	}
+	return valueWhen("rbac.authorization.k8s.io", "kind", "User", "Group")(obj, nil)
 }
 
 // unless is the default where another field is missing, else a value.
