@@ -37,7 +37,7 @@ func (h *history) judge(a *actor, before, after v1alpha1.Status) {
 			h.skipped(a, after, d, i)
 		case is.FulfilledWith != was.FulfilledWith && is.FulfilledWith == after.Wanted && is.Phase != v1alpha1.Skipped,
 			is.Phase == v1alpha1.Succeeded && is.CompletedAt != nil && (was.Phase != is.Phase || was.Attempt != is.Attempt || was.FulfilledWith != is.FulfilledWith),
-			is.FulfilledWith == after.Wanted && !h.trust && newlyGood(before, after, s.name): // it is fulfilled again, with another cluster
+			is.FulfilledWith == after.Wanted && is.Phase != v1alpha1.Progressing && !h.trust && newlyGood(before, after, s.name): // it is fulfilled again, with another cluster
 			h.passed(a, after, d, i)
 		case hasFailedPhase(is.Phase) && !hasFailedPhase(was.Phase):
 			h.failed(a, after, d, i)
