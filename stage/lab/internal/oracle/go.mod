@@ -25,6 +25,7 @@ require (
 	k8s.io/cri-api v0.36.3
 	k8s.io/cri-streaming v0.0.0
 	k8s.io/klog/v2 v2.140.0
+	k8s.io/kube-aggregator v0.36.3
 	k8s.io/kubernetes v1.36.3
 	k8s.io/metrics v0.36.3
 	k8s.io/utils v0.0.0-20260210185600-b8788abfbbc2

@@ -10,6 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/features"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
@@ -53,8 +54,11 @@ func TestEveryKindHasRows(t *testing.T) {
 }
 
 func typeOf(t *testing.T, kind schema.GroupVersionKind) reflect.Type {
-	if kind.Kind == "CustomResourceDefinition" {
+	switch kind.Kind {
+	case "CustomResourceDefinition":
 		return reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]()
+	case "APIService":
+		return reflect.TypeFor[apiregistrationv1.APIService]()
 	}
 	found := scheme.Scheme.KnownTypes(kind.GroupVersion())[kind.Kind]
 	require.NotNil(t, found, kind)
