@@ -175,7 +175,7 @@ func condensed(obj *unstructured.Unstructured) string {
 		parts = append(parts, "terminating")
 	}
 	generation := obj.GetGeneration()
-	if obj.GetKind() == "EndpointSlice" { // it counts writes, of which several changes have one
+	if obj.GetKind() == "EndpointSlice" { // it counts writes: one write may carry several changes
 		generation = 0
 	}
 	return fmt.Sprintf("generation %d %s", generation, strings.Join(parts, " "))
