@@ -213,15 +213,16 @@ func (r *recorder) writeOne(ctx context.Context, e pendingEvent) error {
 			return err
 		}
 	}
-	for {
-		_, err := r.client.Create(ctx, e.Unstructured, metav1.CreateOptions{})
-		if !apierrors.IsAlreadyExists(err) {
-			return err
-		}
-		// The controller has been started again within this instant of virtual time, in which it gave the name before.
-		r.made++
-		about, _ := object.String(e.Object, "involvedObject", "name")
-		e.known.name = r.name(about, r.client.loop.now)
-		e.SetName(e.known.name)
+	_, err := r.client.Create(ctx, e.Unstructured, metav1.CreateOptions{})
+	if !apierrors.IsAlreadyExists(err) {
+		return err
 	}
+	// The controller has been started again within this instant of virtual time, in which it gave the
+	// name before. It goes on with numbers that it had not reached then.
+	r.made = random.New(r.made).Text(e.GetName()).Sum()
+	about, _ := object.String(e.Object, "involvedObject", "name")
+	e.known.name = r.name(about, r.client.loop.now)
+	e.SetName(e.known.name)
+	_, err = r.client.Create(ctx, e.Unstructured, metav1.CreateOptions{})
+	return err
 }

@@ -89,22 +89,25 @@ func (s *Server) restore(c *call, verb string) {
 		_ = s.keepTokens(context.WithoutCancel(c.r.Context()), c.namespace)
 	}
 	switch {
-	case !s.bare && c.of.kind == secrets && (verb == "create" || verb == "update" || verb == "patch"):
+	case !s.bare && c.of.kind == secrets && stores(verb):
 		_ = s.keepTokenOf(context.WithoutCancel(c.r.Context()), types.NamespacedName{Namespace: c.namespace, Name: cmp.Or(c.name, c.made)})
 	case c.keeps(verb):
 		_ = provisioning.Provision(c.ctx, s.cluster, c.namespace, s.ca)
-	case s.roles != nil && !s.bare && c.of.kind == clusterRoles && verb != "get" && verb != "list" && verb != "watch":
+	case s.roles != nil && !s.bare && c.of.kind == clusterRoles && (stores(verb) || isDeletion(verb)):
 		_ = roles.Aggregate(context.WithoutCancel(c.r.Context()), s.cluster)
-	case !s.bare && c.of.kind == validatingPolicies && (verb == "create" || verb == "update" || verb == "patch"):
+	case !s.bare && c.of.kind == validatingPolicies && stores(verb):
 		_ = s.checkTypes(context.WithoutCancel(c.r.Context()), cmp.Or(c.name, c.made))
 	case (c.of.kind == addresses.Kind || c.of.kind == addresses.Range) && isDeletion(verb):
 		s.restoreAddresses(context.WithoutCancel(c.r.Context()), c.of.kind)
-	case decidesAPIServices(c.of.kind) && verb != "get" && verb != "list" && verb != "watch":
+	case decidesAPIServices(c.of.kind) && (stores(verb) || isDeletion(verb)):
 		_ = s.checkAPIServices(context.WithoutCancel(c.r.Context()))
-	case !s.bare && c.of.kind == certificates.Kind && (verb == "create" || verb == "update" || verb == "patch"):
+	case !s.bare && c.of.kind == certificates.Kind && stores(verb):
 		_ = s.certify(context.WithoutCancel(c.r.Context()), cmp.Or(c.name, c.made))
 	}
 }
+
+// stores reports whether a verb makes a new state of an object.
+func stores(verb string) bool { return verb == "create" || verb == "update" || verb == "patch" }
 
 func isDeletion(verb string) bool { return verb == "delete" || verb == "deletecollection" }
 

@@ -39,8 +39,7 @@ func APIServices() reconcile.Controller {
 	}
 }
 
-// CheckAPIServices does the same at once, for the APIServices of a cluster that have a Service or no
-// status yet.
+// CheckAPIServices does the same at once for all APIServices of a cluster.
 func CheckAPIServices(ctx context.Context, c transport.Transport, now time.Time) error {
 	found, err := c.List(ctx, kinds.APIService, "", metav1.ListOptions{})
 	if err != nil {
