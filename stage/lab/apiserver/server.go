@@ -77,6 +77,7 @@ type Options struct {
 	clientCA    string         // the certificates of the authorities of clients, PEM
 	endpoint    netip.AddrPort // where the server listens; invalid if it does not
 	maxTime     time.Duration  // of a request that is no watch; 0: no limit
+	turns       turns
 	credentials credentials
 }
 
@@ -106,6 +107,7 @@ type Server struct {
 	handler  http.Handler
 	large    chan struct{} // requests with large bodies
 	maxTime  time.Duration
+	turns    turns
 
 	connections connections
 	credentials credentials
@@ -131,7 +133,7 @@ func New(c *memory.Cluster, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("apiserver: %w", err)
 	}
-	s := &Server{cluster: c, schemas: definitions.New(definitions.Options{Convert: converter.Convert, Metadata: validation.Metadata}), log: o.Log, bare: o.Bare, ca: o.ca, clientCA: o.clientCA, endpoint: o.endpoint, large: make(chan struct{}, mostLarge), maxTime: o.maxTime, credentials: o.credentials,
+	s := &Server{cluster: c, schemas: definitions.New(definitions.Options{Convert: converter.Convert, Metadata: validation.Metadata}), log: o.Log, bare: o.Bare, ca: o.ca, clientCA: o.clientCA, endpoint: o.endpoint, large: make(chan struct{}, mostLarge), maxTime: o.maxTime, turns: o.turns, credentials: o.credentials,
 		meter: containers.NewMeter(c)}
 	c.TrackFields()
 	c.Extend(defaults.Hooks())
