@@ -19,6 +19,14 @@ type turns chan struct{}
 
 func newTurns() turns { return make(turns, runtime.GOMAXPROCS(0)) }
 
+// places is how many requests with large bodies are decoded and stored at once.
+func (t turns) places() int {
+	if t == nil {
+		return mostLarge
+	}
+	return min(mostLarge, max(1, cap(t)-1))
+}
+
 // patienceWithClients is how long a turn lasts at most: a client that does not read keeps nothing from others.
 const patienceWithClients = time.Millisecond
 
