@@ -9,15 +9,16 @@ import (
 )
 
 var (
-	pod        = rules{of("spec", always(podSpec))}
-	podTmpl    = rules{of("template", byAll)}
-	claim      = rules{of("spec", always(claimSpec))}
-	volumeRule = rules{of("spec", always(persistentVolume))}
-	limits     = rules{of("spec", always(rules{of("limits", each(rules{of("type", limitType)}), limitTypes)}))}
-	quota      = rules{of("spec", always(rules{given("hard", quantities(atLeastZero))}))}
-	points     = rules{given("subsets", elements(subset), each(rules{
-		given("addresses", each(rules{of("ip", requiredAddress)})), given("notReadyAddresses", each(rules{of("ip", requiredAddress)})),
-		given("ports", each(rules{given("port", portNumber), of("protocol", mustBe("SCTP", "TCP", "UDP")), given("name", label)}), namesOfPorts),
+	pod          = rules{of("spec", always(podSpec))}
+	podTmpl      = rules{of("template", byAll)}
+	claim        = rules{of("spec", always(claimSpec))}
+	volumeRule   = rules{of("spec", always(persistentVolume))}
+	limits       = rules{of("spec", always(rules{of("limits", each(rules{of("type", limitType), of("", limitAmounts)}), limitTypes)}))}
+	quota        = rules{of("spec", always(rules{given("hard", quantities(atLeastZero)), given("scopes", quotaScopes)}))}
+	pointAddress = rules{of("ip", requiredAddress), given("hostname", label), given("nodeName", hostName)}
+	points       = rules{given("subsets", elements(subset), each(rules{
+		given("addresses", each(pointAddress)), given("notReadyAddresses", each(pointAddress)),
+		given("ports", each(rules{given("port", portNumber), of("protocol", mustBe("SCTP", "TCP", "UDP")), given("name", label), given("appProtocol", nonEmptyQualified)}), namesOfPorts),
 	}))}
 	node = rules{of("", taints), given("status", nodeAmounts), of("spec", always(rules{given("podCIDRs", elements(network))}))}
 )
@@ -105,6 +106,39 @@ func nodeAmounts(f fieldOf) {
 			if q, ok := quantity(amounts[name]); ok && q.Sign() < 0 {
 				f.add(field.Invalid(f.path().Child(kind, name), q.String(), "must be greater than or equal to 0"))
 			}
+		}
+	}
+}
+
+// namespaceFinalizers is validateFinalizerName of core/validation, which names the list.
+func namespaceFinalizers(f fieldOf) {
+	for _, v := range list(f.value) {
+		name := text(v)
+		for _, message := range validation.IsQualifiedName(name) {
+			f.add(field.Invalid(f.path(), name, message))
+		}
+		if !strings.Contains(name, "/") && !standardFinalizers[name] {
+			f.add(field.Invalid(f.path(), name, "name is neither a standard finalizer name nor is it fully qualified"))
+		}
+	}
+}
+
+var standardFinalizers = map[string]bool{"kubernetes": true, "orphan": true, "foregroundDeletion": true}
+
+// quotaScopes is the part of validateResourceQuotaScopes of core/validation that is about scopes alone.
+func quotaScopes(f fieldOf) {
+	known := map[string]bool{
+		"Terminating": true, "NotTerminating": true, "BestEffort": true, "NotBestEffort": true, "PriorityClass": true, "VolumeAttributesClass": true, "CrossNamespacePodAffinity": true,
+	}
+	has := map[string]bool{}
+	for _, v := range list(f.value) {
+		if has[text(v)] = true; !known[text(v)] {
+			f.add(field.Invalid(f.path(), f.value, "unsupported scope"))
+		}
+	}
+	for _, pair := range [][2]string{{"BestEffort", "NotBestEffort"}, {"Terminating", "NotTerminating"}} {
+		if has[pair[0]] && has[pair[1]] {
+			f.add(field.Invalid(f.path(), f.value, "conflicting scopes"))
 		}
 	}
 }
