@@ -69,3 +69,26 @@ func TestEmptyMetadataIsDropped(t *testing.T) {
 	requireBare(c.Patch(t.Context(), gvk, name, types.MergePatchType, []byte(`{"metadata":{"labels":{},"finalizers":[]}}`), metav1.PatchOptions{}))
 	requireBare(c.Patch(t.Context(), gvk, name, types.JSONPatchType, []byte(`[{"op":"add","path":"/metadata/finalizers","value":[]}]`), metav1.PatchOptions{}))
 }
+
+// TestGenerationsOfClients: kinds that count have generation 1, others keep what the client says.
+func TestGenerationsOfClients(t *testing.T) {
+	c := memory.New(memory.Options{})
+	for i, tc := range []struct {
+		kind        schema.GroupVersionKind
+		given, want int64
+	}{{pods, 7, 1}, {configMaps, 7, 7}, {configMaps, 0, 0}} {
+		u := object(tc.kind, fmt.Sprint("a", i))
+		u.SetGeneration(tc.given)
+		require.Equal(t, tc.want, create(t, c, u).GetGeneration(), tc.kind)
+	}
+}
+
+// TestAVersionIsANumber: an update with another text fails as in an API server, which cannot read it.
+func TestAVersionIsANumber(t *testing.T) {
+	c := memory.New(memory.Options{})
+	u := create(t, c, object(configMaps, "a"))
+	u.SetResourceVersion("x")
+	_, err := c.Update(t.Context(), u, metav1.UpdateOptions{})
+	require.EqualError(t, err, `strconv.ParseUint: parsing "x": invalid syntax`)
+	require.Equal(t, metav1.StatusReasonUnknown, apierrors.ReasonForError(err))
+}

@@ -55,6 +55,20 @@ func TestAllFaultsAreNamed(t *testing.T) {
 		"Secret": {`{apiVersion: v1, kind: Secret, metadata: {name: a}, type: kubernetes.io/tls, data: {tls.crt: eA==}}`, []string{`data[tls.key]: Required value`}},
 		"login": {`{apiVersion: v1, kind: Secret, metadata: {name: a}, type: kubernetes.io/dockerconfigjson, data: {.dockerconfigjson: eA==}}`, []string{
 			`data[.dockerconfigjson]: Invalid value: "<secret contents redacted>"`}},
+		"LimitRange": {`{apiVersion: v1, kind: LimitRange, metadata: {name: a}, spec: {limits: [{type: Pod, default: {cpu: 1}}, {type: PersistentVolumeClaim},
+  {type: Container, min: {cpu: 200m}, max: {cpu: 100m}, default: {cpu: 50m}, defaultRequest: {cpu: 75m}, maxLimitRequestRatio: {cpu: 500m}}]}}`, []string{
+			"spec.limits[0].default: Forbidden: may not be specified when `type` is 'Pod'",
+			"spec.limits[1].limits: Required value: either minimum or maximum storage value is required",
+			`spec.limits[2].min[cpu]: Invalid value: "200m": min value 200m is greater than max value 100m`,
+			`spec.limits[2].defaultRequest[cpu]: Invalid value: "75m": min value 200m is greater than default request value 75m`,
+			`spec.limits[2].defaultRequest[cpu]: Invalid value: "75m": default request value 75m is greater than default limit value 50m`,
+			`spec.limits[2].default[cpu]: Invalid value: "200m": min value 200m is greater than default value 50m`,
+			`spec.limits[2].maxLimitRequestRatio[cpu]: Invalid value: "500m": ratio 500m is less than 1`,
+		}},
+		"VolumeAttachment": {`{apiVersion: storage.k8s.io/v1, kind: VolumeAttachment, metadata: {name: a}, spec: {attacher: a.b, nodeName: n, source: {inlineVolumeSpec: {capacity: {storage: 1}, hostPath: {path: /}}}}}`, []string{
+			"spec.source.inlineVolumeSpec.accessModes: Required value", "spec.source.inlineVolumeSpec.capacity: Forbidden: may not be specified in the context of inline volumes",
+			"spec.source.inlineVolumeSpec.csi: Required value: has to be specified in the context of inline volumes",
+		}},
 		"label": {`{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {a: "not a label"}}}`, []string{`metadata.labels: Invalid value: "not a label"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
