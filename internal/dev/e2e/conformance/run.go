@@ -20,15 +20,35 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/files"
 )
 
-// list returns the names of the tests of a special interest group.
-func list(ctx context.Context, program, sig string) ([]string, error) {
+// list returns the names of the conformance tests of a special interest group.
+func list(ctx context.Context, program, sig string) (names []string, err error) {
+	found, err := dryRun(ctx, program, fmt.Sprintf("sig-%s && Conformance && !(Serial || Disruptive || Slow)", sig))
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range found {
+		names = append(names, s.name)
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("-sig: there are no tests of sig-%s", sig)
+	}
+	return names, nil
+}
+
+// A spec is a test, and where its source is.
+type spec struct {
+	name, file string
+	line       int
+}
+
+// dryRun returns the tests that a filter of labels selects.
+func dryRun(ctx context.Context, program, filter string) (found []spec, err error) {
 	dir, err := os.MkdirTemp("", "conformance-list-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "list.json")
-	filter := fmt.Sprintf("sig-%s && Conformance && !(Serial || Disruptive || Slow)", sig)
 	cmd := exec.CommandContext(ctx, program, "--provider=skeleton", "--ginkgo.dry-run", "--ginkgo.label-filter="+filter, "--ginkgo.json-report="+file)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("listing tests: %w\n%s", err, out)
@@ -41,23 +61,24 @@ func list(ctx context.Context, program, sig string) ([]string, error) {
 		SpecReports []struct {
 			ContainerHierarchyTexts           []string
 			LeafNodeType, LeafNodeText, State string
+			LeafNodeLocation                  struct {
+				FileName   string
+				LineNumber int
+			}
 		}
 	}
 	if err := json.Unmarshal(text, &suites); err != nil {
 		return nil, err
 	}
-	var names []string
 	for _, s := range suites {
 		for _, r := range s.SpecReports {
 			if r.LeafNodeType == "It" && r.State == "passed" {
-				names = append(names, strings.Join(append(r.ContainerHierarchyTexts, r.LeafNodeText), " "))
+				name := strings.Join(append(r.ContainerHierarchyTexts, r.LeafNodeText), " ")
+				found = append(found, spec{name, r.LeafNodeLocation.FileName, r.LeafNodeLocation.LineNumber})
 			}
 		}
 	}
-	if len(names) == 0 {
-		return nil, fmt.Errorf("-sig: there are no tests of sig-%s", sig)
-	}
-	return names, nil
+	return found, nil
 }
 
 // A runner runs each test in a separate process: a test that hangs is ended without harm to others.
@@ -69,9 +90,26 @@ type runner struct {
 	out io.Writer
 }
 
-// runAll runs tests, several at once.
+// runAll runs tests, several at once, and then one after another the tests that are marked as
+// Serial.
 func (r *runner) runAll(ctx context.Context, names []string) map[string]expected.Result {
-	results, slots := map[string]expected.Result{}, make(chan struct{}, max(1, r.options.parallel))
+	var together, alone []string
+	for _, name := range names {
+		if strings.Contains(name, "[Serial]") {
+			alone = append(alone, name)
+		} else {
+			together = append(together, name)
+		}
+	}
+	results := map[string]expected.Result{}
+	r.runSome(ctx, together, r.options.parallel, results)
+	r.runSome(ctx, alone, 1, results)
+	return results
+}
+
+// runSome runs tests, a number of them at once, and adds their results.
+func (r *runner) runSome(ctx context.Context, names []string, atOnce int, results map[string]expected.Result) {
+	slots := make(chan struct{}, max(1, atOnce))
 	var all sync.WaitGroup
 	for _, name := range names {
 		slots <- struct{}{}
@@ -85,7 +123,6 @@ func (r *runner) runAll(ctx context.Context, names []string) map[string]expected
 		})
 	}
 	all.Wait()
-	return results
 }
 
 func (r *runner) runOne(ctx context.Context, name string) expected.Result {
@@ -101,7 +138,7 @@ func (r *runner) runOne(ctx context.Context, name string) expected.Result {
 	out, err := cmd.CombinedOutput()
 	got := expected.Result{State: expected.Pass, Took: time.Since(start)}
 	if err != nil || !bytes.Contains(out, []byte("1 Passed")) {
-		got.State, got.Message = expected.Fail, firstFailure(out)
+		got.State, got.Message = endOf(out)
 	}
 	if err := files.WriteBytes(filepath.Join(r.options.logs, fileName(name)), out); err != nil {
 		got.Message += " (" + err.Error() + ")"
@@ -112,6 +149,18 @@ func (r *runner) runOne(ctx context.Context, name string) expected.Result {
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
 func fileName(test string) string { return notInNames.ReplaceAllString(test, "-") + ".log" }
+
+// endOf returns how a test ended that did not pass, from its output.
+func endOf(out []byte) (expected.State, string) {
+	message := firstFailure(out)
+	if _, after, skipped := bytes.Cut(out, []byte("[SKIPPED] ")); skipped && message == noMessage {
+		reason, _, _ := bytes.Cut(after, []byte("\n"))
+		return expected.Skip, "the test skips itself: " + string(reason)
+	}
+	return expected.Fail, message
+}
+
+const noMessage = "no message"
 
 // firstFailure returns the first line of the message with which a test failed.
 func firstFailure(out []byte) string {
@@ -125,7 +174,7 @@ func firstFailure(out []byte) string {
 			return "timed out"
 		}
 	}
-	return "no message"
+	return noMessage
 }
 
 // writeJUnit writes results in the form that systems for continuous integration read.
