@@ -99,7 +99,7 @@ func serveOwnMetrics(s *Server, w http.ResponseWriter, _ *http.Request) {
 	for _, line := range s.counts.lines() {
 		text.WriteString(line + "\n")
 	}
-	text.WriteString("# HELP kubernetes_build_info [ALPHA] A metric with a constant '1' value labeled by major, minor, git version, git commit, git tree state, build date, Go version, and compiler from which " +
+	text.WriteString("# HELP kubernetes_build_info [BETA] A metric with a constant '1' value labeled by major, minor, git version, git commit, git tree state, build date, Go version, and compiler from which " +
 		"Kubernetes was built, and platform on which it is running.\n# TYPE kubernetes_build_info gauge\n")
 	fmt.Fprintf(&text, "kubernetes_build_info{build_date=%q,compiler=%q,git_commit=\"\",git_tree_state=%q,git_version=%q,go_version=\"\",major=%q,minor=%q,platform=%q} 1\n",
 		build.BuildDate, build.Compiler, build.GitTreeState, build.GitVersion, build.Major, build.Minor, build.Platform)

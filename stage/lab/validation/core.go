@@ -14,7 +14,7 @@ var (
 	claim      = rules{of("spec", always(claimSpec))}
 	volumeRule = rules{of("spec", always(persistentVolume))}
 	limits     = rules{of("spec", always(rules{of("limits", each(rules{of("type", limitType)}), limitTypes)}))}
-	quota      = rules{of("spec", always(rules{given("hard", quantities(atLeastZero))}))}
+	quota      = rules{of("spec", always(rules{given("hard", quantities(atLeastZero)), of("", quotaSelector, quotaScopes)}))}
 	points     = rules{given("subsets", elements(subset), each(rules{
 		given("addresses", each(rules{of("ip", requiredAddress)})), given("notReadyAddresses", each(rules{of("ip", requiredAddress)})),
 		given("ports", each(rules{given("port", portNumber), of("protocol", mustBe("SCTP", "TCP", "UDP")), given("name", label)}), namesOfPorts),
