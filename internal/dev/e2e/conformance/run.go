@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -103,8 +104,69 @@ func (r *runner) runAll(ctx context.Context, names []string) map[string]expected
 	}
 	results := map[string]expected.Result{}
 	r.runSome(ctx, together, r.options.parallel, results)
-	r.runSome(ctx, alone, 1, results)
+	for names := range slices.Chunk(alone, atOnce) {
+		r.runInOne(ctx, names, results)
+	}
+	r.runSome(ctx, slices.DeleteFunc(alone, func(name string) bool { return results[name].State != "" }), 1, results)
 	return results
+}
+
+// atOnce is how many Serial tests one process runs: it takes seconds to start.
+const atOnce = 8
+
+// runInOne runs tests in one process, one after another, and adds their results. If a test hangs, it
+// and those after it have no result.
+func (r *runner) runInOne(ctx context.Context, names []string, results map[string]expected.Result) {
+	var patterns []string
+	for _, name := range names {
+		patterns = append(patterns, regexp.QuoteMeta(name))
+	}
+	report := filepath.Join(r.options.logs, fileName(names[0])+".json")
+	out, _ := r.start(ctx, time.Duration(len(names))*r.options.timeout/2, "("+strings.Join(patterns, "|")+")$", "--ginkgo.json-report="+report)
+	text, err := os.ReadFile(report)
+	var suites []struct{ SpecReports []specReport }
+	if err != nil || json.Unmarshal(text, &suites) != nil {
+		return
+	}
+	_ = files.WriteBytes(strings.TrimSuffix(report, ".json"), out)
+	for _, s := range suites {
+		for _, spec := range s.SpecReports {
+			got, ended := spec.result()
+			if name := spec.name(); ended && slices.Contains(names, name) {
+				results[name] = got
+				fmt.Fprintf(r.out, "%s %6.1fs %s %s\n", got.State, got.Took.Seconds(), name, got.Message)
+			}
+		}
+	}
+}
+
+// A specReport is about one test in the report of Ginkgo.
+type specReport struct {
+	ContainerHierarchyTexts           []string
+	LeafNodeType, LeafNodeText, State string
+	RunTime                           time.Duration
+	Failure                           struct{ Message string }
+}
+
+func (s specReport) name() string {
+	return strings.Join(append(s.ContainerHierarchyTexts, s.LeafNodeText), " ")
+}
+
+// result returns how a test ended; false if it did not run, or was interrupted.
+func (s specReport) result() (expected.Result, bool) {
+	line, _, _ := strings.Cut(s.Failure.Message, "\n")
+	got := expected.Result{State: expected.Fail, Took: s.RunTime, Message: line}
+	switch s.State {
+	case "passed":
+		got.State = expected.Pass
+	case "skipped":
+		got.State, got.Message = expected.Skip, "the test skips itself: "+line
+		return got, line != "" // others are skipped without a message
+	case "failed", "panicked":
+	default:
+		return got, false
+	}
+	return got, true
 }
 
 // runSome runs tests, a number of them at once, and adds their results.
@@ -126,16 +188,8 @@ func (r *runner) runSome(ctx context.Context, names []string, atOnce int, result
 }
 
 func (r *runner) runOne(ctx context.Context, name string) expected.Result {
-	const margin = time.Minute // time for the clean-up of a test that has timed out
-	ctx, cancel := context.WithTimeout(ctx, r.options.timeout+margin)
-	defer cancel()
 	start := time.Now()
-	cmd := exec.CommandContext(ctx, r.program,
-		"--provider=skeleton", "--kubeconfig="+r.kubeconfig, "--delete-namespace=true", "--allowed-not-ready-nodes=0",
-		"--kubectl-path="+filepath.Join(filepath.Dir(r.program), "kubectl"),
-		"--ginkgo.no-color", "--ginkgo.vv", "--ginkgo.silence-skips", "--ginkgo.timeout="+r.options.timeout.String(),
-		"--ginkgo.focus="+regexp.QuoteMeta(name)+"$")
-	out, err := cmd.CombinedOutput()
+	out, err := r.start(ctx, r.options.timeout, regexp.QuoteMeta(name)+"$")
 	got := expected.Result{State: expected.Pass, Took: time.Since(start)}
 	if err != nil || !bytes.Contains(out, []byte("1 Passed")) {
 		got.State, got.Message = endOf(out)
@@ -144,6 +198,19 @@ func (r *runner) runOne(ctx context.Context, name string) expected.Result {
 		got.Message += " (" + err.Error() + ")"
 	}
 	return got
+}
+
+// start runs the tests whose names match in one process, and returns its output.
+func (r *runner) start(ctx context.Context, timeout time.Duration, focus string, flags ...string) ([]byte, error) {
+	const margin = time.Minute // time for the clean-up of a test that has timed out
+	ctx, cancel := context.WithTimeout(ctx, timeout+margin)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, r.program, append([]string{
+		"--provider=skeleton", "--kubeconfig=" + r.kubeconfig, "--delete-namespace=true", "--allowed-not-ready-nodes=0",
+		"--kubectl-path=" + filepath.Join(filepath.Dir(r.program), "kubectl"),
+		"--ginkgo.no-color", "--ginkgo.vv", "--ginkgo.silence-skips", "--ginkgo.timeout=" + timeout.String(), "--ginkgo.focus=" + focus,
+	}, flags...)...)
+	return cmd.CombinedOutput()
 }
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9]+`)
