@@ -2,6 +2,7 @@ package memory
 
 import (
 	"maps"
+	"strconv"
 
 	"github.com/stagecraft-go/stagecraft/internal/object"
 	"github.com/stagecraft-go/stagecraft/internal/patch"
@@ -89,6 +90,11 @@ func (r *request) checkVersion(before, next map[string]any) error {
 		return nil
 	}
 	version, _ := next["resourceVersion"].(string)
+	if version != "" {
+		if _, err := strconv.ParseUint(version, 10, 64); err != nil {
+			return answer(err)
+		}
+	}
 	switch {
 	case anyVersion(version) && r.kind.has(versioned):
 		return r.mustHaveVersion()

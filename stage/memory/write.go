@@ -330,7 +330,7 @@ func setText(m map[string]any, field, text string) {
 
 // birth sets the metadata that the server sets on a new object.
 func (r *request) birth(metadata map[string]any) {
-	for _, field := range [...]string{"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation", "managedFields"} {
+	for _, field := range [...]string{"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "managedFields"} {
 		delete(metadata, field)
 	}
 	if r.entries != nil {
@@ -338,8 +338,12 @@ func (r *request) birth(metadata map[string]any) {
 	}
 	metadata["uid"] = r.uid(r.kind.table, r.Name)
 	metadata["creationTimestamp"] = r.currentTimestamp()
-	if r.kind.has(counted) {
+	n, _ := metadata["generation"].(int64)
+	switch {
+	case r.kind.has(counted):
 		metadata["generation"] = int64(1)
+	case n == 0: // another number stays, as in an API server
+		delete(metadata, "generation")
 	}
 }
 
