@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// quotaNames are the names in a quota that Kubernetes defines itself, except for counts: those about
-// Pods, about claims, and others.
+// The names in a quota that Kubernetes defines itself, except for counts: names about Pods, names about
+// claims, and others.
 var (
 	quotaNamesOfPods   = []string{"cpu", "limits.cpu", "limits.memory", "memory", "pods", "requests.cpu", "requests.memory"}
 	quotaNamesOfClaims = []string{"persistentvolumeclaims", "requests.storage"}
@@ -16,7 +16,7 @@ var (
 		"secrets", "services", "services.loadbalancers", "services.nodeports"}
 )
 
-// namesInScope are the names, of those that Kubernetes defines, which a quota with a scope can have.
+// namesInScope are the names defined by Kubernetes that a quota with a scope can have.
 var namesInScope = map[string][]string{
 	"Terminating": quotaNamesOfPods, "NotTerminating": quotaNamesOfPods, "NotBestEffort": quotaNamesOfPods, "BestEffort": {"pods"},
 	"PriorityClass": quotaNamesOfPods, "CrossNamespacePodAffinity": quotaNamesOfPods, "VolumeAttributesClass": quotaNamesOfClaims,

@@ -67,9 +67,12 @@ spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gold, allocatio
 		"gold.deviceclass.resource.k8s.io/devices": "5",
 		"iron.deviceclass.resource.k8s.io/devices": "4",
 	}, used(c, "q"))
-	all := `{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: all}, spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gold, allocationMode: All}}]}}}`
-	require.NoError(t, create(c, all))
-	err := create(c, `{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: b}, spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gold, allocationMode: ExactCount, count: 4}}]}}}`)
+	claim := func(name, amount string) string {
+		return `{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: ` + name + `},
+  spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gold, ` + amount + `}}]}}}`
+	}
+	require.NoError(t, create(c, claim("all", "allocationMode: All")))
+	err := create(c, claim("b", "allocationMode: ExactCount, count: 4"))
 	require.ErrorContains(t, err, "exceeded quota: q, requested: gold.deviceclass.resource.k8s.io/devices=4, used: gold.deviceclass.resource.k8s.io/devices=37, limited: gold.deviceclass.resource.k8s.io/devices=40")
 	c.Delete("ResourceClaim", "a")
 	require.Equal(t, "32", used(c, "q")["gold.deviceclass.resource.k8s.io/devices"])
