@@ -13,7 +13,7 @@ SEED ?= 1
 MEMORY ?= 11GiB
 DURATION ?= 30m
 DIR ?= proxy
-SUITES ?= controller-runtime jobset lws
+SUITES ?= controller-runtime jobset lws karpenter
 
 .PHONY: specs restored page site apiserver-figures binaries conformance-apps conformance-e2e controllers-e2e programs demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators hunt-kubernetes oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories player-histories mutants former-engine hostile e2e recordings suites tidy matrix release develop api proxy metering race growth clients
 
