@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,6 +55,16 @@ func TestOpenAPI(t *testing.T) {
 	read("/openapi/v3/apis/x.io/v1", &document)
 	require.Contains(t, document.Components.Schemas, "io.x.v1.Cake")
 	require.Contains(t, document.Components.Schemas, "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")
+}
+
+// TestBindingsAreFound checks that a client which looks for the resource of a Binding finds it, as
+// clients of controller-runtime do.
+func TestBindingsAreFound(t *testing.T) {
+	c := kubernetes.NewForConfigOrDie(apiserver.Start(t, memory.New(memory.Options{}), apiserver.Options{}))
+	found, err := c.Discovery().ServerResourcesForGroupVersion("v1")
+	require.NoError(t, err)
+	isBinding := func(r metav1.APIResource) bool { return r.Kind == "Binding" && r.Name == "bindings" && r.Namespaced }
+	require.True(t, slices.ContainsFunc(found.APIResources, isBinding))
 }
 
 // TestDocumentsStayAsTheyAre checks that a client which reads a document with the types of
