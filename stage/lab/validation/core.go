@@ -9,15 +9,16 @@ import (
 )
 
 var (
-	pod        = rules{of("spec", always(podSpec))}
-	podTmpl    = rules{of("template", byAll)}
-	claim      = rules{of("spec", always(claimSpec))}
-	volumeRule = rules{of("spec", always(persistentVolume))}
-	limits     = rules{of("spec", always(rules{of("limits", each(rules{of("type", limitType)}), limitTypes)}))}
-	quota      = rules{of("spec", always(rules{given("hard", quantities(atLeastZero)), of("", quotaSelector, quotaScopes)}))}
-	points     = rules{given("subsets", elements(subset), each(rules{
-		given("addresses", each(rules{of("ip", requiredAddress)})), given("notReadyAddresses", each(rules{of("ip", requiredAddress)})),
-		given("ports", each(rules{given("port", portNumber), of("protocol", mustBe("SCTP", "TCP", "UDP")), given("name", label)}), namesOfPorts),
+	pod          = rules{of("spec", always(podSpec))}
+	podTmpl      = rules{of("template", byAll)}
+	claim        = rules{of("spec", always(claimSpec))}
+	volumeRule   = rules{of("spec", always(persistentVolume))}
+	limits       = rules{of("spec", always(rules{of("limits", each(rules{of("type", limitType), of("", limitAmounts)}), limitTypes)}))}
+	quota        = rules{of("spec", always(rules{given("hard", quantities(atLeastZero)), of("", quotaSelector, quotaScopes)}))}
+	pointAddress = rules{of("ip", requiredAddress), given("hostname", label), given("nodeName", hostName)}
+	points       = rules{given("subsets", elements(subset), each(rules{
+		given("addresses", each(pointAddress)), given("notReadyAddresses", each(pointAddress)),
+		given("ports", each(rules{given("port", portNumber), of("protocol", mustBe("SCTP", "TCP", "UDP")), given("name", label), given("appProtocol", nonEmptyQualified)}), namesOfPorts),
 	}))}
 	node = rules{of("", taints), given("status", nodeAmounts), of("spec", always(rules{given("podCIDRs", elements(network))}))}
 )
@@ -108,3 +109,18 @@ func nodeAmounts(f fieldOf) {
 		}
 	}
 }
+
+// namespaceFinalizers is validateFinalizerName of core/validation, which names the list.
+func namespaceFinalizers(f fieldOf) {
+	for _, v := range list(f.value) {
+		name := text(v)
+		for _, message := range validation.IsQualifiedName(name) {
+			f.add(field.Invalid(f.path(), name, message))
+		}
+		if !strings.Contains(name, "/") && !standardFinalizers[name] {
+			f.add(field.Invalid(f.path(), name, "name is neither a standard finalizer name nor is it fully qualified"))
+		}
+	}
+}
+
+var standardFinalizers = map[string]bool{"kubernetes": true, "orphan": true, "foregroundDeletion": true}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -13,8 +14,8 @@ import (
 var (
 	deviceClaim  = rules{of("spec", always(deviceSpec))}
 	deviceSpec   = rules{of("devices", always(rules{given("requests", each(deviceRequest), uniqueOnce("name")), given("constraints", each(constraint)), given("config", each(deviceConfig), each(rules{of("requests", namesOfRequests)}))}), refsOfRequests)}
-	deviceTmpl   = rules{of("spec", always(rules{of("spec", always(deviceSpec))}))}
-	deviceClass  = rules{of("spec", always(rules{given("selectors", each(deviceFilter)), given("config", each(deviceConfig))}))}
+	deviceTmpl   = rules{of("spec", always(rules{given("metadata", in(rules{given("labels", labels), given("annotations", annotationsOf)})), of("spec", always(deviceSpec))}))}
+	deviceClass  = rules{of("spec", always(rules{given("selectors", each(deviceFilter)), given("config", each(deviceConfig)), given("extendedResourceName", extendedName)}))}
 	deviceFilter = rules{of("cel", requiredIfNil)}
 	deviceConfig = rules{of("opaque", requiredIfNil, in(rules{of("driver", required, subdomain), of("parameters", requiredIfNil)}))}
 	constraint   = rules{of("", matchOrDistinct), given("requests", namesOfRequests), given("matchAttribute", fullyQualified), given("distinctAttribute", fullyQualified)}
@@ -90,8 +91,10 @@ func refsOfRequests(f fieldOf) {
 		for i, v := range list(m[kind]) {
 			c, _ := v.(map[string]any)
 			for j, name := range list(c["requests"]) {
+				path := f.path().Child(kind).Index(i).Child("requests").Index(j)
+				partsOfRequest(fieldOf{f.faults, path, "", name, c})
 				if !names[text(name)] {
-					f.add(field.Invalid(f.path().Child(kind).Index(i).Child("requests").Index(j), text(name), "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"))
+					f.add(field.Invalid(path, text(name), "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"))
 				}
 			}
 		}
@@ -104,9 +107,59 @@ func matchOrDistinct(f fieldOf) {
 	}
 }
 
-// fullyQualified asks for a domain and a name.
+// fullyQualified is validateFullyQualifiedName of resource/validation.
 func fullyQualified(f fieldOf) {
-	if s := text(f.value); s != "" && !strings.Contains(s, "/") {
-		f.add(field.Invalid(f.path(), s, "must include a domain"))
+	s := text(f.value)
+	domain, name, isQualified := strings.Cut(s, "/")
+	switch {
+	case !isQualified:
+		identifier(f, s)
+		f.add(field.Invalid(f.path(), s, "a fully qualified name must be a domain and a name separated by a slash"))
+		return
+	case strings.Contains(name, "/"): // the server takes it
+		return
+	case domain == "":
+		f.add(field.Invalid(f.path(), "", "the domain must not be empty"))
+	default:
+		driverName(fieldOf{f.faults, f.path(), "", domain, f.within})
+	}
+	if name == "" {
+		f.add(field.Invalid(f.path(), "", "the name must not be empty"))
+		return
+	}
+	identifier(f, name)
+}
+
+func identifier(f fieldOf, id string) {
+	const most = 32
+	if len(id) > most {
+		f.add(field.TooLong(f.path(), "", most))
+	}
+	for _, message := range validation.IsCIdentifier(id) {
+		f.add(field.Invalid(f.path(), id, message))
+	}
+}
+
+// annotationsOf checks the annotations of a template.
+func annotationsOf(f fieldOf) {
+	f.list = append(f.list, apivalidation.ValidateAnnotations(texts(f.value), f.path())...)
+}
+
+// extendedName is IsExtendedResourceName of core/v1/helper.
+func extendedName(f fieldOf) {
+	const ofQuota = "requests."
+	name := text(f.value)
+	isNative := !strings.Contains(name, "/") || strings.Contains(name, "kubernetes.io/")
+	if isNative || strings.HasPrefix(name, ofQuota) || len(validation.IsQualifiedName(ofQuota+name)) > 0 {
+		f.add(field.Invalid(f.path(), name, "must be a valid extended resource name"))
+	}
+}
+
+// partsOfRequest checks the name of a request, and of a request below it.
+func partsOfRequest(f fieldOf) {
+	if parts := strings.Split(text(f.value), "/"); len(parts) <= 2 {
+		for _, part := range parts {
+			strictly(validation.IsDNS1123Label)(fieldOf{f.faults, f.path(), "", part, f.within})
+		}
 	}
 }

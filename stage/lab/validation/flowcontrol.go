@@ -16,7 +16,7 @@ var (
 	flowVerbs  = []string{"create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"}
 	flowSchema = rules{of("spec", always(rules{
 		given("matchingPrecedence", positivePrecedence),
-		given("distinguisherMethod", in(rules{of("type", mustBe("ByNamespace", "ByUser"))})),
+		given("distinguisherMethod", distinguishes),
 		of("priorityLevelConfiguration", always(rules{of("name", requiredFor("must reference a priority level"), subdomain)})),
 		given("rules", each(flowRule)),
 	}))}
@@ -234,4 +234,14 @@ func handOf(f fieldOf, queues, hand int64) {
 
 func entropyBits(deck, hand int64) int {
 	return int(math.Ceil(math.Log2(float64(deck)) * float64(hand)))
+}
+
+// distinguishes checks how requests of a FlowSchema are told apart. The server prints the object in place of
+// the type.
+func distinguishes(f fieldOf) {
+	m, _ := f.value.(map[string]any)
+	known := []string{"ByNamespace", "ByUser"}
+	if method := text(m["type"]); !slices.Contains(known, method) {
+		f.add(field.NotSupported(f.path().Child("type"), map[string]any{"Type": method}, known))
+	}
 }

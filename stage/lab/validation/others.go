@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	pathfield "k8s.io/apimachinery/pkg/api/validation/path"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -58,7 +59,7 @@ var (
 		of("provisioner", required, qualifiedLower), given("reclaimPolicy", oneOf("Delete", "Retain")), given("volumeBindingMode", mustBe("Immediate", "WaitForFirstConsumer")),
 		given("allowedTopologies", each(rules{given("matchLabelExpressions", each(rules{of("key", nonEmptyQualified), of("values", required, distinct)}), unique("key"))}), uniqueTopologies),
 	}
-	csiNode    = rules{of("spec", always(rules{given("drivers", each(rules{of("name", driverName), of("nodeID", required, nodeID), given("allocatable", in(rules{given("count", notNegative)}))}), unique("name"))}))}
+	csiNode    = rules{of("spec", always(rules{given("drivers", each(rules{of("name", driverName), of("nodeID", required, nodeID), given("allocatable", in(rules{given("count", notNegative)})), given("topologyKeys", topologyKeys)}), unique("name"))}))}
 	capacities = rules{given("nodeTopology", selector), of("storageClassName", hostName), of("", func(f fieldOf) {
 		if q, ok := quantity(f.within["capacity"]); ok && q.Sign() < 0 {
 			f.add(field.Invalid(field.NewPath("capacity"), q.String(), "must be greater than or equal to 0"))
@@ -68,17 +69,21 @@ var (
 	lease      = rules{given("spec", in(rules{given("leaseDurationSeconds", positive), given("leaseTransitions", notNegative)}))}
 	slice      = rules{
 		of("addressType", required, oneOf("FQDN", "IPv4", "IPv6")),
-		given("endpoints", each(rules{of("addresses", requiredFor("must contain at least 1 address"), elements(address))})),
-		given("ports", each(rules{given("protocol", oneOf("SCTP", "TCP", "UDP")), given("name", label)}), sliceNames),
+		given("endpoints", each(rules{
+			of("addresses", requiredFor("must contain at least 1 address"), elements(address)), given("nodeName", hostName), given("hostname", strictly(validation.IsDNS1123Label)),
+			given("hints", in(rules{given("forZones", each(rules{of("name", labelText)}), unique("name")), given("forNodes", each(rules{of("name", hostName)}), unique("name"))})),
+		})),
+		given("ports", each(rules{of("protocol", mustBe("SCTP", "TCP", "UDP")), given("name", label), given("appProtocol", nonEmptyQualified)}), sliceNames),
 	}
 	policyRule = rules{
 		of("verbs", requiredFor("verbs must contain at least one value")), of("", groupsAndResources),
 	}
-	role     = rules{given("rules", each(policyRule))}
-	subjects = given("subjects", each(rules{of("name", required), of("kind", mustBe("ServiceAccount", "User", "Group")), of("", subjectName)}))
-	binding  = rules{of("roleRef", always(rules{of("apiGroup", mustBe("rbac.authorization.k8s.io")), of("kind", mustBe("Role", "ClusterRole")), of("name", required, roleName)})), subjects}
-	clusters = rules{of("roleRef", always(rules{of("apiGroup", mustBe("rbac.authorization.k8s.io")), of("kind", mustBe("ClusterRole")), of("name", required, roleName)})), subjects}
-	runtimes = rules{of("handler", required, label), given("overhead", in(rules{of("podFixed", overheadLimits)})), given("scheduling", in(rules{given("nodeSelector", labels), given("tolerations", each(toleration))}))}
+	role        = rules{given("rules", each(policyRule))}
+	clusterRole = slices.Concat(role, rules{given("aggregationRule", in(rules{of("clusterRoleSelectors", requiredFor("at least one clusterRoleSelector required if aggregationRule is non-nil"), elements(selector, readable))}))})
+	subjects    = given("subjects", each(rules{of("name", required), of("kind", mustBe("ServiceAccount", "User", "Group")), of("", subjectName)}))
+	binding     = rules{of("roleRef", always(rules{of("apiGroup", mustBe("rbac.authorization.k8s.io")), of("kind", mustBe("Role", "ClusterRole")), of("name", required, roleName)})), subjects}
+	clusters    = rules{of("roleRef", always(rules{of("apiGroup", mustBe("rbac.authorization.k8s.io")), of("kind", mustBe("ClusterRole")), of("name", required, roleName)})), subjects}
+	runtimes    = rules{of("handler", required, label), given("overhead", in(rules{of("podFixed", overheadLimits)})), given("scheduling", in(rules{given("nodeSelector", labels), given("tolerations", each(toleration))}))}
 )
 
 func ingressIsUsed(f fieldOf) {
@@ -206,6 +211,8 @@ func volumeOfAttachment(f fieldOf) {
 	m, _ := f.value.(map[string]any)
 	name, said := m["persistentVolumeName"].(string)
 	switch {
+	case m["inlineVolumeSpec"] != nil && !said:
+		in(inlineVolume)(fieldOf{f.faults, f.path(), "inlineVolumeSpec", m["inlineVolumeSpec"], m})
 	case m["inlineVolumeSpec"] == nil && !said:
 		f.add(field.Required(f.path(), "must specify exactly one of inlineVolumeSpec and persistentVolumeName"))
 	case said && name == "":
@@ -279,5 +286,14 @@ func parameterScope(f fieldOf) {
 		f.add(field.Forbidden(at, "`parameters.scope` is set to 'Cluster'"))
 	default:
 		mustBe("Cluster", "Namespace")(fieldOf{f.faults, path, "", scope, f.within})
+	}
+}
+
+// readable refuses a selector that the server cannot read, in addition to the faults of its parts.
+func readable(f fieldOf) {
+	if s := selectorOf(f.value); s != nil {
+		if read, err := metav1.LabelSelectorAsSelector(s); err != nil {
+			f.add(field.Invalid(f.path(), read, "invalid label selector."))
+		}
 	}
 }

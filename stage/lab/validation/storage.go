@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -11,8 +12,8 @@ import (
 var (
 	priorityClass   = rules{of("value", userPriority), given("preemptionPolicy", atCreation(required, oneOf("PreemptLowerPriority", "Never")))}
 	cidrs           = rules{of("spec", always(rules{of("cidrs", networks)}))}
-	attributesClass = rules{of("driverName", required, qualifiedLower)}
-	ipAddress       = rules{of("spec", always(rules{of("parentRef", requiredIfNil, in(rules{
+	attributesClass = rules{of("driverName", required, qualifiedLower), of("parameters", requiredFor("must contain at least one key/value pair"), classParameters)}
+	ipAddress       = rules{of("", atCreation(nameOfAddress)), of("spec", always(rules{of("parentRef", requiredIfNil, in(rules{
 		given("group", subdomain), of("resource", required, roleName), of("name", required, roleName), given("namespace", roleName),
 	}))}))}
 	csiDriver = rules{of("spec", always(rules{
@@ -59,4 +60,69 @@ func lifecycleModes(f fieldOf) {
 	for _, v := range list(f.value) {
 		mustBe("Persistent", "Ephemeral")(fieldOf{f.faults, f.path(), "", v, f.within})
 	}
+}
+
+// classParameters is validateParameters of storage/validation.
+func classParameters(f fieldOf) {
+	const most, mostBytes = 512, 256 << 10
+	m, _ := f.value.(map[string]any)
+	if len(m) > most {
+		f.add(field.TooLong(f.path(), "", most))
+		return
+	}
+	total := 0
+	for k, v := range m {
+		if k == "" {
+			f.add(field.Invalid(f.path(), k, "field can not be empty."))
+		}
+		total += len(k) + len(text(v))
+	}
+	if total > mostBytes {
+		f.add(field.TooLong(f.path(), "", mostBytes))
+	}
+}
+
+// attributesClassUpdate is ValidateVolumeAttributesClassUpdate of storage/validation.
+func attributesClassUpdate(f *faults, before, now map[string]any) {
+	for _, name := range []string{"driverName", "parameters"} {
+		if !alike(before[name], now[name]) {
+			f.add(field.Forbidden(field.NewPath(name), "updates to "+name+" are forbidden."))
+		}
+	}
+}
+
+// addressUpdate is what the declarations of the type say of an IPAddress: its parent is named at updates, too.
+func addressUpdate(f *faults, _, now map[string]any) {
+	spec, path := nested(now, "spec"), field.NewPath("spec", "parentRef")
+	parent, is := spec["parentRef"].(map[string]any)
+	if !is {
+		f.add(field.Required(path, ""))
+		return
+	}
+	subdomain(fieldOf{f, path, "group", parent["group"], parent})
+	required(fieldOf{f, path, "resource", parent["resource"], parent})
+	required(fieldOf{f, path, "name", parent["name"], parent})
+}
+
+// topologyKeys is the end of validateCSINodeDriver of storage/validation, which names the driver.
+func topologyKeys(f fieldOf) {
+	path, seen := parentField(f.path()), map[string]bool{}
+	for _, v := range list(f.value) {
+		key := text(v)
+		if key == "" {
+			f.add(field.Required(path, key))
+		}
+		if seen[key] {
+			f.add(field.Duplicate(path, key))
+		}
+		seen[key] = true
+		for _, message := range validation.IsQualifiedName(key) {
+			f.add(field.Invalid(path, key, message))
+		}
+	}
+}
+
+// nameOfAddress is ValidateIPAddressName of networking/validation.
+func nameOfAddress(f fieldOf) {
+	address(fieldOf{f.faults, field.NewPath("metadata", "name"), "", f.object, f.within})
 }

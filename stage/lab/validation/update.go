@@ -93,6 +93,8 @@ var frozen = map[schema.GroupResource]func(f *faults, before, now map[string]any
 	{Group: "scheduling.k8s.io", Resource: "priorityclasses"}:             priorityUpdate,
 	{Group: "storage.k8s.io", Resource: "csinodes"}:                       csiNodeUpdate,
 	{Group: "storage.k8s.io", Resource: "csidrivers"}:                     csiDriverUpdate,
+	{Group: "storage.k8s.io", Resource: "volumeattributesclasses"}:        attributesClassUpdate,
+	{Group: "networking.k8s.io", Resource: "ipaddresses"}:                 addressUpdate,
 	{Group: "networking.k8s.io", Resource: "servicecidrs"}:                cidrUpdate,
 }
 

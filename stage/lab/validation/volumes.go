@@ -118,6 +118,39 @@ var persistentVolume = rules{
 	given("nodeAffinity", in(rules{of("required", nodeConstraints, in(nodeSelector))})),
 }
 
+// inlineVolume are the checks of a volume that a VolumeAttachment brings: ValidatePersistentVolumeSpec with
+// validateInlineSpec.
+var inlineVolume = rules{
+	of("accessModes", required, accessModes), of("", oneVolume),
+	of("csi", requiredIn("has to be specified in the context of inline volumes"), in(rules{of("driver", driverName), of("volumeHandle", required)})),
+	given("claimRef", notInline), given("capacity", notInline), given("nodeAffinity", notInline), given("storageClassName", notInline),
+	given("persistentVolumeReclaimPolicy", onlyInline("Retain", "may only be Retain")), given("volumeMode", onlyInline("Filesystem", "may not specify volumeMode other than Filesystem")),
+}
+
+const inInlineVolumes = " in the context of inline volumes"
+
+func requiredIn(detail string) check {
+	return func(f fieldOf) {
+		if f.value == nil {
+			f.add(field.Required(f.path(), detail))
+		}
+	}
+}
+
+func notInline(f fieldOf) {
+	if !isEmpty(f.value) {
+		f.add(field.Forbidden(f.path(), "may not be specified"+inInlineVolumes))
+	}
+}
+
+func onlyInline(value, detail string) check {
+	return func(f fieldOf) {
+		if s := text(f.value); s != "" && s != value {
+			f.add(field.Forbidden(f.path(), detail+inInlineVolumes))
+		}
+	}
+}
+
 func capacity(f fieldOf) {
 	m, _ := f.value.(map[string]any)
 	q, ok := quantity(m["storage"])
