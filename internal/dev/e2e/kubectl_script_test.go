@@ -158,7 +158,8 @@ var masks = []struct {
 	by      string
 }{
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "UID"},
-	{regexp.MustCompile(`\b(web|once|other|event|settings)-([0-9a-z]{6,10}-)?[0-9a-z]{5}\b`), "$1-RANDOM"},
+	{regexp.MustCompile(`\b(web|once|other|event|settings|agent)-([0-9a-z]{6,10}-)?[0-9a-z]{5}\b`), "$1-RANDOM"},
+	{regexp.MustCompile(`\beyJ[\w-]+\.[\w-]+\.[\w-]+`), "TOKEN"},
 	{regexp.MustCompile(`\bweb-[0-9a-z]{6,10}\b`), "web-HASH"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.0-9]*( \+0000|Z)`), "TIME"},
 	{regexp.MustCompile(`[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [0-9:]+ [+A-Z0-9]+`), "TIME"},

@@ -99,12 +99,21 @@ func serveOwnMetrics(s *Server, w http.ResponseWriter, _ *http.Request) {
 	for _, line := range s.counts.lines() {
 		text.WriteString(line + "\n")
 	}
-	text.WriteString("# HELP kubernetes_build_info [ALPHA] A metric with a constant '1' value labeled by major, minor, git version, git commit, git tree state, build date, Go version, and compiler from which " +
+	text.WriteString("# HELP kubernetes_build_info [BETA] A metric with a constant '1' value labeled by major, minor, git version, git commit, git tree state, build date, Go version, and compiler from which " +
 		"Kubernetes was built, and platform on which it is running.\n# TYPE kubernetes_build_info gauge\n")
 	fmt.Fprintf(&text, "kubernetes_build_info{build_date=%q,compiler=%q,git_commit=\"\",git_tree_state=%q,git_version=%q,go_version=\"\",major=%q,minor=%q,platform=%q} 1\n",
 		build.BuildDate, build.Compiler, build.GitTreeState, build.GitVersion, build.Major, build.Minor, build.Platform)
+	text.WriteString(validations)
 	writeBytes(w, http.StatusOK, metricsType, []byte(text.String()))
 }
+
+// validations are the counters of how often the declared rules of Kubernetes and its functions differ.
+// They stay 0: this server has one set of rules.
+const validations = "# HELP apiserver_validation_declarative_validation_mismatch_total [BETA] " +
+	"Number of times declarative validation results differed from handwritten validation results for core types.\n" +
+	"# TYPE apiserver_validation_declarative_validation_mismatch_total counter\napiserver_validation_declarative_validation_mismatch_total 0\n" +
+	"# HELP apiserver_validation_declarative_validation_panic_total [BETA] Number of times declarative validation has panicked during validation.\n" +
+	"# TYPE apiserver_validation_declarative_validation_panic_total counter\napiserver_validation_declarative_validation_panic_total 0\n"
 
 // serveIndicators answers with the checks of health as metrics. They all succeed.
 func serveIndicators(_ *Server, w http.ResponseWriter, _ *http.Request) {

@@ -58,6 +58,7 @@ func TestMetricsOfTheServer(t *testing.T) {
 	} {
 		require.Contains(t, text, line+"\n")
 	}
+	require.Contains(t, text, "apiserver_validation_declarative_validation_mismatch_total 0\n")
 	require.NotContains(t, text, "unknown.io")
 	require.Contains(t, read("/metrics/slis"), `kubernetes_healthcheck{name="etcd",type="readyz"} 1`)
 }

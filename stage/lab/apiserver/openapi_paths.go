@@ -43,15 +43,22 @@ func (r *resource) addPaths(paths map[string]any) {
 	}
 	for path, of := range map[string]map[string]any{collection: ofAll, collection + "/{name}": ofOne} {
 		if len(of) > 0 {
-			of["parameters"] = pathParameters(path)
+			setParameters(of, pathParameters(path))
 			paths[path] = of
 		}
 	}
 }
 
+// setParameters sets parameters. A document without parameters does not have the field, so that it
+// stays as it is if a client reads it and writes it again.
+func setParameters(of map[string]any, parameters []any) {
+	if len(parameters) > 0 {
+		of["parameters"] = parameters
+	}
+}
+
 // pathParameters are the parameters in a path.
-func pathParameters(path string) []any {
-	parameters := []any{}
+func pathParameters(path string) (parameters []any) {
 	for _, name := range []string{"name", "namespace"} {
 		if strings.Contains(path, "{"+name+"}") {
 			parameters = append(parameters, parameter(name, "path"))
@@ -78,15 +85,17 @@ func parameter(name, in string) map[string]any {
 // operation describes a verb.
 func (r *resource) operation(verb string) map[string]any {
 	o := operations[verb]
-	parameters := []any{}
+	var parameters []any
 	for _, name := range o.parameters {
 		parameters = append(parameters, parameter(name, "query"))
 	}
 	kind := map[string]any{"group": r.kind.Group, "version": r.kind.Version, "kind": r.kind.Kind}
-	return map[string]any{
-		"operationId": verb + r.kind.Kind, "parameters": parameters, "x-kubernetes-action": o.action, kindsField: kind,
+	described := map[string]any{
+		"operationId": verb + r.kind.Kind, "x-kubernetes-action": o.action, kindsField: kind,
 		"responses": map[string]any{"200": map[string]any{"description": "OK", "content": r.content(verb)}},
 	}
+	setParameters(described, parameters)
+	return described
 }
 
 // content is what the answer to a verb has.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/apiserver"
@@ -53,6 +55,34 @@ func TestOpenAPI(t *testing.T) {
 	read("/openapi/v3/apis/x.io/v1", &document)
 	require.Contains(t, document.Components.Schemas, "io.x.v1.Cake")
 	require.Contains(t, document.Components.Schemas, "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")
+}
+
+// TestBindingsAreFound checks that a client which looks for the resource of a Binding finds it, as
+// clients of controller-runtime do.
+func TestBindingsAreFound(t *testing.T) {
+	c := kubernetes.NewForConfigOrDie(apiserver.Start(t, memory.New(memory.Options{}), apiserver.Options{}))
+	found, err := c.Discovery().ServerResourcesForGroupVersion("v1")
+	require.NoError(t, err)
+	isBinding := func(r metav1.APIResource) bool { return r.Kind == "Binding" && r.Name == "bindings" && r.Namespaced }
+	require.True(t, slices.ContainsFunc(found.APIResources, isBinding))
+}
+
+// TestDocumentsStayAsTheyAre checks that a client which reads a document with the types of
+// kube-openapi and writes it again has the same document.
+func TestDocumentsStayAsTheyAre(t *testing.T) {
+	cluster := memory.New(memory.Options{})
+	require.NoError(t, cluster.Load(t.Context(), []byte(cakes)))
+	c := kubernetes.NewForConfigOrDie(apiserver.Start(t, cluster, apiserver.Options{})).RESTClient()
+	for _, path := range []string{"apis/x.io/v1", "api/v1", "apis/apps/v1", "apis/authorization.k8s.io/v1"} {
+		data, err := c.Get().AbsPath("/openapi/v3/" + path).DoRaw(t.Context())
+		require.NoError(t, err)
+		var first, second spec3.OpenAPI
+		require.NoError(t, json.Unmarshal(data, &first))
+		again, err := json.Marshal(&first)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(again, &second))
+		require.Equal(t, first, second, path)
+	}
 }
 
 // A field that a kind does not have is refused in a patch, or told and left out of it.

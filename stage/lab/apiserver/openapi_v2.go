@@ -124,7 +124,8 @@ func pathV2(item map[string]any) map[string]any {
 
 func parametersV2(list any) []any {
 	out := []any{}
-	for _, p := range list.([]any) {
+	given, _ := list.([]any)
+	for _, p := range given {
 		parameter := maps.Clone(p.(map[string]any))
 		maps.Copy(parameter, parameter["schema"].(map[string]any))
 		delete(parameter, "schema")

@@ -19,7 +19,10 @@ var reviews = map[schema.GroupKind]func(*call, *unstructured.Unstructured) (map[
 	{Group: "authentication.k8s.io", Kind: "TokenReview"}:             reviewToken,
 }
 
-func isVirtual(kind schema.GroupKind) bool { return reviews[kind] != nil }
+// isVirtual reports whether objects of a kind are answered and not stored: reviews and Bindings.
+func isVirtual(kind schema.GroupKind) bool { return reviews[kind] != nil || kind == binding }
+
+var binding = schema.GroupKind{Kind: "Binding"}
 
 // review answers a review.
 func (c *call) review() error {

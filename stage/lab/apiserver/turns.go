@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Turns share the processors between requests and what thousands of clients cause at the same time: the
+// turns share the processors between requests and what thousands of clients cause at the same time: the
 // events of their watches, and the ends of their connections. Go's scheduler prefers goroutines that have just
 // been woken by another one to those that wait for the network, so a wave of the former makes each
 // request wait until it is over. As many goroutines have a turn as there are processors; nil gives

@@ -62,7 +62,7 @@ func (t target) serve(s *Server, w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) serveTarget(t target, of *resource, verb string, w http.ResponseWriter, r *http.Request) error {
 	switch {
-	case of == nil && t.resource == bindings:
+	case t.resource == bindings:
 		return s.serveBinding(t, w, r)
 	case of == nil && !isRecorded(t.resource.Group):
 		if !s.serveAggregated(t.resource.GroupVersion(), w, r) {

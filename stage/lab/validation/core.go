@@ -14,7 +14,7 @@ var (
 	claim        = rules{of("spec", always(claimSpec))}
 	volumeRule   = rules{of("spec", always(persistentVolume))}
 	limits       = rules{of("spec", always(rules{of("limits", each(rules{of("type", limitType), of("", limitAmounts)}), limitTypes)}))}
-	quota        = rules{of("spec", always(rules{given("hard", quantities(atLeastZero)), given("scopes", quotaScopes)}))}
+	quota        = rules{of("spec", always(rules{given("hard", quantities(atLeastZero)), of("", quotaSelector, quotaScopes)}))}
 	pointAddress = rules{of("ip", requiredAddress), given("hostname", label), given("nodeName", hostName)}
 	points       = rules{given("subsets", elements(subset), each(rules{
 		given("addresses", each(pointAddress)), given("notReadyAddresses", each(pointAddress)),
@@ -124,21 +124,3 @@ func namespaceFinalizers(f fieldOf) {
 }
 
 var standardFinalizers = map[string]bool{"kubernetes": true, "orphan": true, "foregroundDeletion": true}
-
-// quotaScopes is the part of validateResourceQuotaScopes of core/validation that is about scopes alone.
-func quotaScopes(f fieldOf) {
-	known := map[string]bool{
-		"Terminating": true, "NotTerminating": true, "BestEffort": true, "NotBestEffort": true, "PriorityClass": true, "VolumeAttributesClass": true, "CrossNamespacePodAffinity": true,
-	}
-	has := map[string]bool{}
-	for _, v := range list(f.value) {
-		if has[text(v)] = true; !known[text(v)] {
-			f.add(field.Invalid(f.path(), f.value, "unsupported scope"))
-		}
-	}
-	for _, pair := range [][2]string{{"BestEffort", "NotBestEffort"}, {"Terminating", "NotTerminating"}} {
-		if has[pair[0]] && has[pair[1]] {
-			f.add(field.Invalid(f.path(), f.value, "conflicting scopes"))
-		}
-	}
-}

@@ -52,6 +52,16 @@ func TestAllFaultsAreNamed(t *testing.T) {
 		}},
 		"keys": {`{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {"a/b": x, c: y}, binaryData: {c: eA==}}`, []string{
 			`data[c]: Invalid value: "c": duplicate of key present in binaryData`, `data[a/b]: Invalid value: "a/b"`}},
+		"scopes of a quota": {`{apiVersion: v1, kind: ResourceQuota, metadata: {name: a},
+  spec: {hard: {services: 1, pods: 1}, scopes: [Terminating, NotTerminating, None]}}`, []string{
+			`spec.scopes: Invalid value: ["Terminating","NotTerminating","None"]: unsupported scope applied to resource`,
+			`spec.scopes: Invalid value: ["Terminating","NotTerminating","None"]: unsupported scope applied to resource`,
+			`spec.scopes: Invalid value: ["Terminating","NotTerminating","None"]: unsupported scope`,
+			`spec.scopes: Invalid value: ["Terminating","NotTerminating","None"]: conflicting scopes`}},
+		"selector of a quota": {`{apiVersion: v1, kind: ResourceQuota, metadata: {name: a},
+  spec: {hard: {cpu: 1}, scopeSelector: {matchExpressions: [{scopeName: BestEffort, operator: In}]}}}`, []string{
+			`spec.scopeSelector.matchExpressions: Invalid value: {"MatchExpressions":[{"ScopeName":"BestEffort","Operator":"In","Values":null}]}: unsupported scope applied to resource`,
+			"spec.scopeSelector.matchExpressions.operator: Invalid value: \"In\": must be 'Exists'", "spec.scopeSelector.matchExpressions.values: Required value: must be at least one value"}},
 		"Secret": {`{apiVersion: v1, kind: Secret, metadata: {name: a}, type: kubernetes.io/tls, data: {tls.crt: eA==}}`, []string{`data[tls.key]: Required value`}},
 		"login": {`{apiVersion: v1, kind: Secret, metadata: {name: a}, type: kubernetes.io/dockerconfigjson, data: {.dockerconfigjson: eA==}}`, []string{
 			`data[.dockerconfigjson]: Invalid value: "<secret contents redacted>"`}},

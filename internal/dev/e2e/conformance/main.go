@@ -8,6 +8,11 @@
 // are compared with the list testdata/SIG.txt, which has the reason of each failure. A test that
 // ends in another way than listed is an error. With -update the list is written again: it keeps its
 // reasons, and you fill in the reasons of new failures. Tests that are listed as skip do not run.
+//
+//	go run . -specs [-run REGEXP] [-memory] [-update]
+//
+// runs specs that were drawn once, before their first run, from those of all special interest groups
+// that need no process in a Pod, see specs.go. Serial specs are among them, and run one at a time.
 package main
 
 import (
@@ -36,6 +41,8 @@ const newTable = "# real  memory: conformance tests of Kubernetes 1.36.3 and how
 
 type options struct {
 	sig      string
+	specs    bool
+	draw     bool
 	run      string
 	memory   bool
 	update   bool
@@ -48,6 +55,8 @@ func main() {
 	log.SetLogger(logr.Discard()) // the output of envtest
 	var o options
 	flag.StringVar(&o.sig, "sig", "apps", "whose tests, a special interest `group` of Kubernetes")
+	flag.BoolVar(&o.specs, "specs", false, "the tests of "+specsFile+", of all groups")
+	flag.BoolVar(&o.draw, "draw", false, "draw the tests of "+specsFile+", and run none")
 	flag.StringVar(&o.run, "run", "", "run only tests whose name a `regexp` matches; others stay as listed")
 	flag.BoolVar(&o.memory, "memory", false, "on the server in memory")
 	flag.BoolVar(&o.update, "update", false, "write the list anew")
@@ -73,20 +82,15 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	if o.draw {
+		return draw(ctx, program)
+	}
 	if o.logs, err = directory(o.logs); err != nil {
 		return err
 	}
-	names, err := list(ctx, program, o.sig)
+	want, err := o.read(ctx, program)
 	if err != nil {
 		return err
-	}
-	file := filepath.Join("testdata", o.sig+".txt")
-	want, err := expected.Read(file, newTable)
-	if err != nil {
-		return err
-	}
-	if err := want.Complete(names); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
 	}
 	c, err := startCluster(o.memory)
 	if err != nil {
@@ -101,9 +105,42 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	}
 	if o.update {
 		want.Enter(o.column(), results)
-		return want.Write(file)
+		err = want.Write(o.file())
+	} else {
+		err = want.Compare(out, o.column(), results)
 	}
-	return want.Compare(out, o.column(), results)
+	if o.specs {
+		fmt.Fprint(out, shares(want))
+	}
+	return err
+}
+
+// file is the file of the list.
+func (o options) file() string {
+	if o.specs {
+		return specsFile
+	}
+	return filepath.Join("testdata", o.sig+".txt")
+}
+
+// read reads the list. The list of a special interest group gets the tests that it does not have
+// yet.
+func (o options) read(ctx context.Context, program string) (*expected.Table, error) {
+	if o.specs {
+		return expected.Read(specsFile, newSpecs)
+	}
+	names, err := list(ctx, program, o.sig)
+	if err != nil {
+		return nil, err
+	}
+	want, err := expected.Read(o.file(), newTable)
+	if err != nil {
+		return nil, err
+	}
+	if err := want.Complete(names); err != nil {
+		return nil, fmt.Errorf("%s: %w", o.file(), err)
+	}
+	return want, nil
 }
 
 // column is the column of the list that the results belong to.

@@ -126,6 +126,21 @@ func (t *Table) Names(prefix string) (names []string) {
 	return names
 }
 
+// Passing returns how many tests whose names begin with a prefix pass in the column Real, and how
+// many of these in the column Memory.
+func (t *Table) Passing(prefix string) (onReal, onBoth int) {
+	for _, r := range t.rows {
+		if !strings.HasPrefix(r.name, prefix) || r.results[Real] != Pass {
+			continue
+		}
+		onReal++
+		if r.results[Memory] == Pass {
+			onBoth++
+		}
+	}
+	return onReal, onBoth
+}
+
 func (t *Table) read(l string) error {
 	m := line.FindStringSubmatch(l)
 	switch {

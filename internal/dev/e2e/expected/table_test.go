@@ -69,3 +69,12 @@ func TestTablesAreCompleted(t *testing.T) {
 	require.EqualError(t, list.Complete([]string{"a", "new"}), `there is no test "gone"`)
 	require.Equal(t, []State{none, none}, list.rows[2].results[:])
 }
+
+func TestPassing(t *testing.T) {
+	list := &Table{rows: []*row{
+		{name: "a 1", results: [columns]State{Pass, Pass}}, {name: "a 2", results: [columns]State{Pass, Fail}},
+		{name: "a 3", results: [columns]State{Fail, Pass}}, {name: "b 1", results: [columns]State{Pass, Pass}},
+	}}
+	onReal, onBoth := list.Passing("a ")
+	require.Equal(t, []int{2, 1}, []int{onReal, onBoth})
+}

@@ -4,9 +4,9 @@
 //	go run . [-suite lws] [-only REGEXP]            both, and compares
 //	go run . [-suite lws] [-only REGEXP] -on memory one of them
 //
-// The tests are those of a module as the module proxy has it, unchanged. In memory, each package
-// has its own server, which envtest treats as an existing cluster. On the real one, envtest starts
-// its own server. The results are compared with the list testdata/SUITE.txt, which has the reason
+// The tests are those of a module as the module proxy has it, unchanged. They start the servers
+// themselves, by envtest: only the variable KUBEBUILDER_ASSETS differs, which names the directory of
+// the programs. In memory these are the stand-ins of stage/lab/envtest. The results are compared with the list testdata/SUITE.txt, which has the reason
 // of each failure and leaves out what passes on both. A test that ends in another way is an error.
 // With -update the list is written again: it keeps its reasons, and you fill in the reasons of new
 // failures.
@@ -22,6 +22,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -32,6 +33,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/expected"
+	"github.com/stagecraft-go/stagecraft/stage/lab/envtest"
 )
 
 const kubebin = "../../kubebin"
@@ -46,6 +48,11 @@ type options struct {
 }
 
 func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	if envtest.IsProgram(os.Args[0]) { // started by tests, as one of the stand-ins
+		debug.SetGCPercent(200) // as the program of stage/lab/envtest/assets
+		os.Exit(envtest.Run(ctx, os.Args, os.Stdout, os.Stderr))
+	}
 	log.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard()) // it reports each request that a webhook refuses
 	var o options
@@ -56,7 +63,6 @@ func main() {
 	flag.DurationVar(&o.timeout, "timeout", 20*time.Minute, "how long the tests of one package may take")
 	flag.StringVar(&o.logs, "logs", "", "the `directory` for the output of tests (default a temporary one)")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, o, os.Stdout)
 	stop()
 	if err != nil {
@@ -84,10 +90,11 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if r.assets, err = controlplane.Assets(kubebin, os.Stderr); err != nil {
 		return err
 	}
-	if r.dir, err = prepare(ctx, s); err != nil {
+	if r.dir, err = prepare(ctx, s, filepath.Join(r.assets, "kubectl")); err != nil {
 		return err
 	}
 	results, err := r.runAll(ctx, only, strings.Split(o.on, ","))
+	err = errors.Join(err, os.RemoveAll(r.installed))
 	fmt.Fprintln(out, "output of the tests:", r.logs)
 	if err := errors.Join(err, ctx.Err()); err != nil {
 		return err

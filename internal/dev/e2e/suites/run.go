@@ -18,6 +18,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/controlplane"
 	"github.com/stagecraft-go/stagecraft/internal/dev/e2e/expected"
 	"github.com/stagecraft-go/stagecraft/internal/files"
+	"github.com/stagecraft-go/stagecraft/stage/lab/envtest"
 )
 
 // A runner runs the tests of a suite, package by package.
@@ -28,6 +29,8 @@ type runner struct {
 	timeout time.Duration
 	logs    string
 	out     io.Writer
+
+	installed string // the directory of the stand-ins, or ""
 }
 
 // runAll runs the packages whose directories match, on servers.
@@ -116,16 +119,37 @@ func waitForPort(ctx context.Context) error {
 	}
 }
 
-// start returns the environment for tests on a server. For the real server it is the directory of
-// its programs, which the tests start themselves. For the server in memory, a test that still
-// starts a real server does not find one.
+// start writes the programs of a server into a directory, and returns the environment in which the
+// tests start them.
 func (r *runner) start(on expected.Column, dir string) (env []string, stop func() error, err error) {
-	if on == expected.Real {
-		env = []string{"KUBEBUILDER_ASSETS=" + dir, "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m", "KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT=2m"}
-		return env, func() error { return nil }, controlplane.Scripts(r.assets, dir)
+	bin, err := os.MkdirTemp(dir, servers[on]+"-")
+	if err != nil {
+		return nil, nil, err
 	}
-	kubeconfig, stop, err := startServer()
-	return []string{"KUBEBUILDER_ASSETS=" + filepath.Dir(kubeconfig), "USE_EXISTING_CLUSTER=true", "KUBECONFIG=" + kubeconfig}, stop, err
+	programs := r.assets
+	if on == expected.Memory {
+		if programs, err = r.standIns(); err != nil {
+			return nil, nil, err
+		}
+	}
+	kubectl := os.Symlink(filepath.Join(r.assets, "kubectl"), filepath.Join(bin, "kubectl"))
+	env = []string{"KUBEBUILDER_ASSETS=" + bin, "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m", "KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT=2m"}
+	return env, func() error { return os.RemoveAll(bin) }, errors.Join(kubectl, controlplane.Scripts(programs, bin))
+}
+
+// standIns returns the directory of the stand-ins for etcd and kube-apiserver, which are copies of
+// this program.
+func (r *runner) standIns() (string, error) {
+	if r.installed != "" {
+		return r.installed, nil
+	}
+	dir, err := os.MkdirTemp("", "suites-memory-")
+	if err != nil {
+		return "", err
+	}
+	r.installed = dir
+	_, err = envtest.Install(dir)
+	return dir, err
 }
 
 // flags returns the flags of the tests of a package: the same order each time, and a report.

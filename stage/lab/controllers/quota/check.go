@@ -51,12 +51,12 @@ func putUsed(v *memory.Review, quota *unstructured.Unstructured, used Quantities
 }
 
 // isCharged reports whether a write can use more of a quota: a creation, or a change of a Service, a
-// claim, or the scopes of a Pod.
+// claim for a volume or for devices, or the scopes of a Pod.
 func isCharged(v *memory.Review) bool {
 	switch {
 	case isIgnored(v.Resource):
 		return false
-	case v.Old == nil || v.Resource == services || v.Resource == claims:
+	case v.Old == nil || v.Resource == services || v.Resource == claims || v.Resource == deviceClaims:
 		return true
 	}
 	return v.Resource == pods && hasDeadline(v.Old.Object) != hasDeadline(v.New.Object)

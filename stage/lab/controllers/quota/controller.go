@@ -23,6 +23,7 @@ var counted = []struct {
 	{pods, kinds.Pod},
 	{services, kinds.Service},
 	{claims, kinds.PersistentVolumeClaim},
+	{deviceClaims, kinds.ResourceClaim},
 	{schema.GroupResource{Resource: "configmaps"}, schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}},
 	{schema.GroupResource{Resource: "secrets"}, schema.GroupVersionKind{Version: "v1", Kind: "Secret"}},
 	{schema.GroupResource{Resource: "replicationcontrollers"}, kinds.ReplicationController},
@@ -78,7 +79,7 @@ func quotasOf(c *reconcile.Cache, of schema.GroupResource, ch reconcile.Change) 
 }
 
 func usesLess(of schema.GroupResource, ch reconcile.Change) bool {
-	if of != pods && of != services && of != claims {
+	if of != pods && of != services && of != claims && of != deviceClaims {
 		return false
 	}
 	switch {

@@ -46,6 +46,38 @@ spec: {storageClassName: iron, accessModes: [ReadWriteOnce], resources: {request
 	}, used(c, "q"))
 }
 
+// TestDevicesCountByTheirClass checks the amounts of a quota whose names have a DeviceClass.
+func TestDevicesCountByTheirClass(t *testing.T) {
+	c := clustertest.New(t, clustertest.Options{})
+	c.Load(`
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: q}
+spec: {hard: {count/resourceclaims.resource.k8s.io: "9", gold.deviceclass.resource.k8s.io/devices: "40", iron.deviceclass.resource.k8s.io/devices: "9"}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: a}
+spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gold, allocationMode: ExactCount, count: 2}},
+  {name: s, firstAvailable: [{name: x, deviceClassName: gold, allocationMode: ExactCount, count: 3}, {name: y, deviceClassName: iron, allocationMode: ExactCount, count: 4},
+  {name: z, deviceClassName: gold, allocationMode: ExactCount, count: 1}]}]}}
+`)
+	require.Equal(t, map[string]any{
+		"count/resourceclaims.resource.k8s.io":     "1",
+		"gold.deviceclass.resource.k8s.io/devices": "5",
+		"iron.deviceclass.resource.k8s.io/devices": "4",
+	}, used(c, "q"))
+	claim := func(name, amount string) string {
+		return `{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: ` + name + `},
+  spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gold, ` + amount + `}}]}}}`
+	}
+	require.NoError(t, create(c, claim("all", "allocationMode: All")))
+	err := create(c, claim("b", "allocationMode: ExactCount, count: 4"))
+	require.ErrorContains(t, err, "exceeded quota: q, requested: gold.deviceclass.resource.k8s.io/devices=4, used: gold.deviceclass.resource.k8s.io/devices=37, limited: gold.deviceclass.resource.k8s.io/devices=40")
+	c.Delete("ResourceClaim", "a")
+	require.Equal(t, "32", used(c, "q")["gold.deviceclass.resource.k8s.io/devices"])
+}
+
 // used returns status.used of a quota.
 func used(c *clustertest.Cluster, name string) map[string]any {
 	c.Settle()

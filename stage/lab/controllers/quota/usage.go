@@ -13,6 +13,7 @@ var (
 	pods           = schema.GroupResource{Resource: "pods"}
 	services       = schema.GroupResource{Resource: "services"}
 	claims         = schema.GroupResource{Resource: "persistentvolumeclaims"}
+	deviceClaims   = schema.GroupResource{Group: "resource.k8s.io", Resource: "resourceclaims"}
 	resourceQuotas = schema.GroupResource{Resource: "resourcequotas"}
 )
 
@@ -35,6 +36,8 @@ func usage(of schema.GroupResource, obj map[string]any) Quantities {
 		return used.plus(usageOfService(obj))
 	case claims:
 		return used.plus(usageOfClaim(obj))
+	case deviceClaims:
+		return used.plus(usageOfDevices(obj))
 	}
 	return used
 }
@@ -72,6 +75,38 @@ func usageOfClaim(obj map[string]any) Quantities {
 	return used
 }
 
+// ofDevices ends the names of devices of a DeviceClass.
+const ofDevices = ".deviceclass.resource.k8s.io/devices"
+
+// usageOfDevices returns the devices that a ResourceClaim requests, by class. Of alternatives, the one
+// with the most devices of a class counts.
+func usageOfDevices(obj map[string]any) Quantities {
+	used := Quantities{}
+	for _, request := range fields.Maps(obj, "spec", "devices", "requests") {
+		most := Quantities{}
+		for _, alternative := range append(fields.Maps(request, "firstAvailable"), fields.Map(request, "exactly")) {
+			if class := fields.String(alternative, "deviceClassName"); class != "" {
+				most = most.raiseTo(Quantities{class + ofDevices: pieces(devicesOf(alternative))})
+			}
+		}
+		used = used.plus(most)
+	}
+	return used
+}
+
+// mostDevices is the largest number of devices that a claim can get, which a request for all counts.
+const mostDevices = 32
+
+func devicesOf(request map[string]any) int64 {
+	switch fields.String(request, "allocationMode") {
+	case "ExactCount":
+		return fields.Int64(request, 0, "count")
+	case "All":
+		return mostDevices
+	}
+	return 0
+}
+
 // podNames are the names in quotas that are about Pods, except for extended resources and huge
 // pages.
 var podNames = []string{
@@ -86,6 +121,7 @@ func matching(of schema.GroupResource, names []string) (found []string) {
 		case name == countPrefix+of.String(), of.Group == "" && name == of.Resource && slices.Contains(namedAlone, name):
 		case of == pods && (slices.Contains(podNames, name) || strings.HasPrefix(name, "hugepages-") || isExtendedRequest(name)):
 		case of == services && (name == "services.nodeports" || name == "services.loadbalancers"):
+		case of == deviceClaims && strings.HasSuffix(name, ofDevices):
 		case of == claims && (name == "requests.storage" || strings.Contains(name, ofClass)):
 		default:
 			continue

@@ -54,6 +54,7 @@ func Kind(name string) schema.GroupVersionKind {
 		{"storage.k8s.io/v1", "StorageClass CSINode CSIDriver CSIStorageCapacity VolumeAttachment"},
 		{"discovery.k8s.io/v1", "EndpointSlice"},
 		{"networking.k8s.io/v1", "ServiceCIDR IPAddress"},
+		{"resource.k8s.io/v1", "ResourceClaim"},
 		{"apiregistration.k8s.io/v1", "APIService"},
 		{"certificates.k8s.io/v1", "CertificateSigningRequest"},
 		{"apiextensions.k8s.io/v1", "CustomResourceDefinition"},

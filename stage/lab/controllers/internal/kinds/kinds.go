@@ -12,6 +12,7 @@ var (
 	ConfigMap                 = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	ServiceAccount            = schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}
 	PersistentVolume          = schema.GroupVersionKind{Version: "v1", Kind: "PersistentVolume"}
+	ResourceClaim             = schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1", Kind: "ResourceClaim"}
 	PersistentVolumeClaim     = schema.GroupVersionKind{Version: "v1", Kind: "PersistentVolumeClaim"}
 	ReplicationController     = schema.GroupVersionKind{Version: "v1", Kind: "ReplicationController"}
 	Deployment                = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
