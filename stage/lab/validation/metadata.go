@@ -127,7 +127,7 @@ func finalizers(f *faults, v *memory.Review, list []any, path *field.Path) {
 		return
 	}
 	for i, name := range names {
-		if isStandard := name == "kubernetes" || name == "orphan" || name == "foregroundDeletion"; !isStandard && !strings.Contains(name, "/") {
+		if !standardFinalizers[name] && !strings.Contains(name, "/") {
 			f.add(field.Invalid(path.Index(i), name, "name is neither a standard finalizer name nor is it fully qualified"))
 		}
 	}

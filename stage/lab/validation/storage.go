@@ -91,7 +91,7 @@ func attributesClassUpdate(f *faults, before, now map[string]any) {
 	}
 }
 
-// addressUpdate is what the declarations of the type say of an IPAddress: its parent is named at updates, too.
+// addressUpdate is what the declarations of the type say of an IPAddress: its parent must also be named at updates.
 func addressUpdate(f *faults, _, now map[string]any) {
 	spec, path := nested(now, "spec"), field.NewPath("spec", "parentRef")
 	parent, is := spec["parentRef"].(map[string]any)
