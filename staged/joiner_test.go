@@ -73,3 +73,26 @@ func TestAStageWaitsForABindingOfAllItsClusters(t *testing.T) {
 	w.settle()
 	require.Equal(t, "prod", w.status.ActiveStage, w.last.Message)
 }
+
+// A Binding may hold a cluster that has moved to a later stage: the stage that it has left does not know that it is
+// good there, so that a rollback of the later stage does not go back to that.
+func TestAStageIsFulfilledForClustersThatItSelects(t *testing.T) {
+	w := newWorld(t, twoStages(fields("condition: num('sum') == 2")))
+	w.clusters["dev2"] = map[string]string{"env": "dev", "name": "dev2"}
+	w.available["dev1"], w.available["dev2"] = 1, 1
+	w.extend = func(seen *bindingpolicy.Observation) {
+		seen.Clusters = maps.Clone(seen.Clusters)
+		seen.Clusters["dev2"] = map[string]string{"env": "prod", "name": "dev2"}
+	}
+	for w.status.ActiveStage != "prod" {
+		w.decide()
+	}
+	good := map[string]string{}
+	for _, c := range w.status.Cohorts {
+		for _, name := range c.Clusters {
+			good[name] = c.LastGood
+		}
+	}
+	require.Equal(t, w.status.Wanted, good["dev1"])
+	require.Empty(t, good["dev2"])
+}

@@ -367,6 +367,9 @@ func (h *history) checkLedger(a *actor, before, after v1alpha1.Status, d design)
 		if rec.LastGood != was[name].LastGood && !h.restoring.IsZero() && h.hadSince(name, h.versions[rec.LastGood], h.restoring) {
 			set(h.baselines, name, rec.LastGood, true) // of a status that was lost (2.8)
 		}
+		if rec.Of != was[name].Of && rec.Of == after.Wanted && rec.Of != "" {
+			h.checkGood(a, name, after, d)
+		}
 		if rec.Back != was[name].Back && rec.Back != "" {
 			h.counts["clusters sent back"]++
 		}
@@ -386,6 +389,16 @@ func (h *history) checkLedger(a *actor, before, after v1alpha1.Status, d design)
 				}
 			}
 		}
+	}
+}
+
+// checkGood is that a cluster is known to be good with a revision only as one that a fulfilled stage selects (1.3).
+func (h *history) checkGood(a *actor, cluster string, s v1alpha1.Status, d design) {
+	good := slices.ContainsFunc(d.stages, func(st plannedStage) bool {
+		return st.selects(a.sees(cluster)) && stageIn(s, st.name).FulfilledWith == s.Wanted
+	})
+	if !good {
+		h.broken("S4: cluster %s is called good with %s, and no stage that is fulfilled selects it", cluster, h.versions[s.Wanted])
 	}
 }
 
