@@ -36,7 +36,7 @@ func (h *history) judge(a *actor, before, after v1alpha1.Status) {
 		case is.Phase == v1alpha1.Skipped && (was.Phase != is.Phase || was.FulfilledWith != is.FulfilledWith):
 			h.skipped(a, after, d, i)
 		case is.FulfilledWith != was.FulfilledWith && is.FulfilledWith == after.Wanted && is.Phase != v1alpha1.Skipped,
-			is.Phase == v1alpha1.Succeeded && is.CompletedAt != nil && (was.Phase != is.Phase || was.Attempt != is.Attempt || was.FulfilledWith != is.FulfilledWith),
+			is.Phase == v1alpha1.Succeeded && is.CompletedAt != nil && (was.Phase != is.Phase || was.Attempt != is.Attempt && !h.trust || was.FulfilledWith != is.FulfilledWith),
 			is.FulfilledWith == after.Wanted && is.Phase != v1alpha1.Progressing && !h.trust && newlyGood(before, after, s.name): // it is fulfilled again, with another cluster
 			h.passed(a, after, d, i)
 		case hasFailedPhase(is.Phase) && !hasFailedPhase(was.Phase):
