@@ -172,6 +172,7 @@ func (h *history) retried(stage string) { h.retriedAt[stage] = h.steps }
 // restored notes that a status was lost, or is an old one.
 func (h *history) restored(what string, s v1alpha1.Status) {
 	h.note("restored: %s, to version %d", what, s.Version)
+	h.counts["restored: "+what]++
 	h.trust, h.lostStatus, h.restoring, h.restoredIn, h.apart = true, h.lostStatus || what == "again", h.now, h.steps, h.apart || what == "the hub" && h.kind == overSpace
 	if newest := h.newestVersion(); newest > s.Version {
 		h.asked = h.steps // what exists shows that the status is old

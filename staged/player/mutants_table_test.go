@@ -18,7 +18,7 @@ var mutants = []mutant{
 	{"S3", "narrowing is not guarded (F5)", "place.go", "	p := d.placed[w.name]\n	if p == nil || p.Ending || p.Taken || d.clusters == nil {", "	p := d.placed[w.name]\n	if true {"},
 	{"S3", "a Binding covers, applied or not", "ledger.go", "return !known || slices.Contains(names, placement)", "return true || known && slices.Contains(names, placement)"},
 	{"S3", "a cluster of two stages is let go with the first", "place.go", "d.active() >= 0 && d.mayLose(cluster, -1)", "d.active() >= 0 && d.Status.ActiveStage != d.ledger[cluster].Stage"},
-	{"S3", "a cluster that moves ahead is let go with the passed stage", "release.go", "!d.mayLose(c, of)", "d.needs(c)"},
+	{"S3", "a cluster that moves ahead is let go with the passed stage", "release.go", "!d.mayLose(c, of)", "(d.needs(c) || of < -1)"},
 	{"S6", "a deadline goes on when a cluster joins", "progress.go", "		rec.Waited = nil // a cluster that joins has as long as the others\n", ""},
 	{"S6", "a stage has one clock for all its deliveries", "delivery.go", "one.Clusters = slices.DeleteFunc(slices.Clone(one.Clusters), func(c string) bool { return !going[c] })", "one.Clusters = sortedKeys(going)"},
 	{"S6", "deliveries that take too long fail a stage", "percluster.go", "if len(t.setAside)-t.late > allowed {", "if true {"},
