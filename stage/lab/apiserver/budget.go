@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,7 +20,8 @@ const (
 	// largeBody is the size of a body above which requests wait for each other: reading a body takes
 	// several times its size. Requests with small bodies never wait.
 	largeBody = 64 << 10
-	// mostLarge is how many requests with large bodies are answered at once.
+	// mostLarge is how many requests with large bodies are decoded and stored at once. A listener leaves a
+	// processor for other requests, if there are two.
 	mostLarge = 4
 
 	// maxStored is how large an object may be as JSON, as etcd has it by default.
@@ -31,7 +33,7 @@ type budget struct {
 	context.Context
 	cancel func()            // nil without a limit of time
 	large  chan struct{}     // of the server
-	holds  bool              // a place among the requests with large bodies
+	holds  atomic.Bool       // a place among the requests with large bodies
 	user   *user.DefaultInfo // who sends the request, before impersonation
 
 	oldMode bool // only the verb impersonate allows the request to act as another user
@@ -86,25 +88,52 @@ func (b *budget) end() {
 	if b.cancel != nil {
 		b.cancel()
 	}
-	if b.holds {
-		<-b.large
-	}
+	b.give()
 }
 
 // take waits until a body of a size may be decoded.
 func take(ctx context.Context, size int) error {
 	b, _ := ctx.Value(budgetKey{}).(*budget)
-	if size <= largeBody || b == nil || b.holds {
+	if size <= largeBody || b == nil || b.holds.Load() {
 		return nil
 	}
 	select {
 	case b.large <- struct{}{}:
-		b.holds = true
+		b.holds.Store(true)
 		return nil
 	case <-ctx.Done():
 		return apierrors.NewTooManyRequests("too many requests with large bodies, please try again later", 1)
 	}
 }
+
+// give lets another request have the place, if this one has one.
+func (b *budget) give() {
+	if b.holds.CompareAndSwap(true, false) {
+		<-b.large
+	}
+}
+
+// give lets another request have the place of this one, which from now on waits for somebody. It is safe for
+// concurrent use.
+func give(ctx context.Context) {
+	if b, _ := ctx.Value(budgetKey{}).(*budget); b != nil {
+		b.give()
+	}
+}
+
+// A givingWriter gives the place to others before the answer: how long it takes is for the client to say.
+type givingWriter struct {
+	http.ResponseWriter
+	budget *budget
+}
+
+func (w *givingWriter) WriteHeader(code int) {
+	w.budget.give()
+	w.ResponseWriter.WriteHeader(code)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *givingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // isWatch reports whether a request is answered with events until one side ends it.
 func isWatch(r *http.Request) bool {

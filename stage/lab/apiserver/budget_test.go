@@ -86,6 +86,54 @@ func TestLargeBodiesWaitForEachOther(t *testing.T) {
 	}
 }
 
+// TestWhoWaitsHasNoPlace checks that requests with large bodies that wait for their client or for a webhook do not
+// keep others waiting.
+func TestWhoWaitsHasNoPlace(t *testing.T) {
+	const hook = `{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": "slow"}, "webhooks": [{
+		"name": "slow.example.com", "clientConfig": {"url": "https://slow:443/"}, "sideEffects": "None", "admissionReviewVersions": ["v1"],
+		"rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["secrets"]}]}]}`
+	large := strings.Repeat("x", largeBody)
+	goOn, waiting := make(chan struct{}), make(chan struct{})
+	wait := func() { waiting <- struct{}{}; <-goOn }
+	s, _ := newServerOf(t, Options{turns: make(turns, 2), Webhooks: func(string) http.Handler {
+		return http.HandlerFunc(func(http.ResponseWriter, *http.Request) { wait() })
+	}})
+	require.Equal(t, 1, cap(s.large))
+	require.Equal(t, http.StatusCreated, ask(s, "POST", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", "application/json", hook).Code)
+	ended := make(chan struct{}, 10)
+	for i := range 5 {
+		go func() {
+			defer func() { ended <- struct{}{} }()
+			ask(s, "POST", "/api/v1/namespaces/default/secrets", "application/json", fmt.Sprintf(`{"metadata": {"name": "a%d"}, "stringData": {"a": %q}}`, i, large))
+		}()
+		go func() {
+			defer func() { ended <- struct{}{} }()
+			r := httptest.NewRequest("POST", configMapsPath, strings.NewReader(fmt.Sprintf(`{"metadata": {"name": "a%d"}, "data": {"a": %q}}`, i, large)))
+			s.ServeHTTP(unread{httptest.NewRecorder(), wait}, r)
+		}()
+	}
+	for range 10 {
+		<-waiting
+	}
+	require.Equal(t, http.StatusCreated, ask(s, "POST", configMapsPath, "application/json", fmt.Sprintf(`{"metadata": {"name": "b"}, "data": {"a": %q}}`, large)).Code)
+	close(goOn)
+	for range 10 {
+		<-ended
+	}
+	require.Empty(t, s.large)
+}
+
+// An unread answer waits for its client.
+type unread struct {
+	http.ResponseWriter
+	wait func()
+}
+
+func (w unread) Write(data []byte) (int, error) {
+	w.wait()
+	return w.ResponseWriter.Write(data)
+}
+
 // TestObjectsHaveALimit checks the size of one object, however it grows.
 func TestObjectsHaveALimit(t *testing.T) {
 	s, _ := newServerOf(t, Options{})

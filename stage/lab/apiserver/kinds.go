@@ -52,11 +52,11 @@ type resource struct {
 	kind     schema.GroupVersionKind
 	storage  schema.GroupVersionKind // the kind as which objects are stored
 	version  schema.GroupVersion
-	virtual  bool           // nothing is stored, as for reviews of access
-	measured bool           // nothing is stored: it is what containers use
-	scale    *scalePaths    // nil: it has no scale
-	columns  []printColumn  // additionalPrinterColumns of a custom kind
-	schema   map[string]any // openAPIV3Schema of a custom kind; nil if it is a built-in one
+	virtual  bool                 // nothing is stored, as for reviews of access
+	measured bool                 // nothing is stored: it is what containers use
+	scale    *scalePaths          // nil: it has no scale
+	columns  func() []printColumn // additionalPrinterColumns of a custom kind, made at the first call: there may be thousands
+	schema   map[string]any       // openAPIV3Schema of a custom kind; nil if it is a built-in one
 
 	types       func() (managedfields.TypeConverter, error)
 	definition  *unstructured.Unstructured // of a custom kind
@@ -97,7 +97,7 @@ type kindIndex struct {
 
 func (x *kindIndex) start(c *memory.Cluster, makeV2 func([]group) (*specV2, error)) (err error) {
 	x.cluster, x.makeV2 = c, makeV2
-	x.changes, err = c.Feed(definitions.Kind, "", metav1.ListOptions{})
+	x.changes, err = c.Shared().Feed(definitions.Kind, "", metav1.ListOptions{})
 	return err
 }
 
@@ -208,7 +208,7 @@ func (x *kindIndex) addCustom(stored map[schema.GroupVersionKind]memory.Kind) {
 	}
 }
 
-// A customKind is what a definition says of a kind.
+// A customKind is what a definition says of a kind. Its parts are those of the stored definition.
 type customKind struct {
 	definition *unstructured.Unstructured
 	names      map[string]any // spec.names
@@ -225,9 +225,10 @@ func (x *kindIndex) definedNames() map[schema.GroupVersionKind]customKind {
 	for i := range found.Items {
 		d := &found.Items[i]
 		group, _, _ := unstructured.NestedString(d.Object, "spec", "group")
-		names, _, _ := unstructured.NestedMap(d.Object, "spec", "names")
-		versions, _, _ := unstructured.NestedSlice(d.Object, "spec", "versions")
-		for _, v := range versions {
+		names := mapIn(d.Object, "spec", "names")
+		versions, _, _ := unstructured.NestedFieldNoCopy(d.Object, "spec", "versions")
+		items, _ := versions.([]any)
+		for _, v := range items {
 			if fields, ok := v.(map[string]any); ok {
 				kind := schema.GroupVersionKind{Group: group, Version: text(fields, "name"), Kind: text(names, "kind")}
 				kinds[kind] = customKind{d, names, fields}
@@ -265,10 +266,17 @@ func customResource(k memory.Kind, c customKind) *resource {
 	}
 	r.columns, r.definition = columnsOf(c.version), c.definition
 	r.deprecation = deprecationOf(c)
-	if r.schema, _, _ = unstructured.NestedMap(c.version, "schema", "openAPIV3Schema"); r.schema == nil {
+	if r.schema = mapIn(c.version, "schema", "openAPIV3Schema"); r.schema == nil {
 		r.schema = map[string]any{"type": "object"}
 	}
 	return r
+}
+
+// mapIn returns a map of an object without a copy; nil if there is none.
+func mapIn(object map[string]any, path ...string) map[string]any {
+	found, _, _ := unstructured.NestedFieldNoCopy(object, path...)
+	m, _ := found.(map[string]any)
+	return m
 }
 
 func text(m map[string]any, field string) string {

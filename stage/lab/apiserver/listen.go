@@ -66,7 +66,7 @@ func Listen(c *memory.Cluster, o ListenOptions) (*Listener, error) {
 	}
 	l.ca = inPEM("CERTIFICATE", certificate.Certificate[len(certificate.Certificate)-1])
 	o.clientCA, o.endpoint = clientCA(signer, o.ClientCAs), endpointAt(socket.Addr())
-	o.ca, o.maxTime, o.credentials = string(l.ca), maxTime, credentials{secret: []byte("Bearer " + l.token), authority: signer.Authority, others: poolOf(o.ClientCAs)}
+	o.ca, o.maxTime, o.turns, o.credentials = string(l.ca), maxTime, newTurns(), credentials{secret: []byte("Bearer " + l.token), authority: signer.Authority, others: poolOf(o.ClientCAs)}
 	handler, err := New(c, o.Options)
 	if err != nil {
 		return nil, errors.Join(err, socket.Close())
@@ -75,7 +75,7 @@ func Listen(c *memory.Cluster, o ListenOptions) (*Listener, error) {
 	l.server = newServer(handler)
 	l.server.ConnContext = withConnection
 	l.server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
-	go func() { l.done <- l.server.ServeTLS(socket, "", "") }()
+	go func() { l.done <- l.server.ServeTLS(fairListener{socket, o.turns}, "", "") }()
 	return l, nil
 }
 

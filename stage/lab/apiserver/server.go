@@ -77,6 +77,7 @@ type Options struct {
 	clientCA    string         // the certificates of the authorities of clients, PEM
 	endpoint    netip.AddrPort // where the server listens; invalid if it does not
 	maxTime     time.Duration  // of a request that is no watch; 0: no limit
+	turns       turns
 	credentials credentials
 }
 
@@ -106,6 +107,7 @@ type Server struct {
 	handler  http.Handler
 	large    chan struct{} // requests with large bodies
 	maxTime  time.Duration
+	turns    turns
 
 	connections connections
 	credentials credentials
@@ -126,12 +128,12 @@ func New(c *memory.Cluster, o Options) (*Server, error) {
 	if c == nil {
 		return nil, errors.New("apiserver: no cluster")
 	}
-	handlers := webhooks.Handlers{On: o.Webhooks, May: o.WebhookHosts}
+	handlers := webhooks.Handlers{On: o.Webhooks, May: o.WebhookHosts, Waits: give}
 	converter, err := webhooks.NewConverter(handlers)
 	if err != nil {
 		return nil, fmt.Errorf("apiserver: %w", err)
 	}
-	s := &Server{cluster: c, schemas: definitions.New(definitions.Options{Convert: converter.Convert, Metadata: validation.Metadata}), log: o.Log, bare: o.Bare, ca: o.ca, clientCA: o.clientCA, endpoint: o.endpoint, large: make(chan struct{}, mostLarge), maxTime: o.maxTime, credentials: o.credentials,
+	s := &Server{cluster: c, schemas: definitions.New(definitions.Options{Convert: converter.Convert, Metadata: validation.Metadata}), log: o.Log, bare: o.Bare, ca: o.ca, clientCA: o.clientCA, endpoint: o.endpoint, large: make(chan struct{}, o.turns.places()), maxTime: o.maxTime, turns: o.turns, credentials: o.credentials,
 		meter: containers.NewMeter(c)}
 	c.TrackFields()
 	c.Extend(defaults.Hooks())
@@ -230,6 +232,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	defer budget.end()
 	r = limited
+	if r.ContentLength > largeBody || r.ContentLength < 0 {
+		w = &givingWriter{w, budget}
+	}
 	if err := s.authorize(r); err != nil {
 		writeError(w, r, err)
 		return

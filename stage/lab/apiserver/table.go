@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,21 +19,24 @@ type printColumn struct {
 	path *jsonpath.JSONPath
 }
 
-// columnsOf returns the columns that a version of a definition has. One whose path cannot be read is
+// columnsOf returns the columns that a version of a definition has, which are made at the first call. One whose path cannot be read is
 // left out: a kube-apiserver refuses such a definition.
-func columnsOf(version map[string]any) (columns []printColumn) {
-	given, _, _ := unstructured.NestedSlice(version, "additionalPrinterColumns")
-	for _, item := range given {
-		c, _ := item.(map[string]any)
-		path := jsonpath.New(text(c, "name")).AllowMissingKeys(true)
-		if err := path.Parse("{" + text(c, "jsonPath") + "}"); err != nil {
-			continue
+func columnsOf(version map[string]any) func() []printColumn {
+	return sync.OnceValue(func() (columns []printColumn) {
+		given, _, _ := unstructured.NestedFieldNoCopy(version, "additionalPrinterColumns")
+		items, _ := given.([]any)
+		for _, item := range items {
+			c, _ := item.(map[string]any)
+			path := jsonpath.New(text(c, "name")).AllowMissingKeys(true)
+			if err := path.Parse("{" + text(c, "jsonPath") + "}"); err != nil {
+				continue
+			}
+			priority, _ := c["priority"].(int64)
+			columns = append(columns, printColumn{path: path, TableColumnDefinition: metav1.TableColumnDefinition{
+				Name: text(c, "name"), Type: text(c, "type"), Format: text(c, "format"), Description: text(c, "description"), Priority: int32(priority)}})
 		}
-		priority, _ := c["priority"].(int64)
-		columns = append(columns, printColumn{path: path, TableColumnDefinition: metav1.TableColumnDefinition{
-			Name: text(c, "name"), Type: text(c, "type"), Format: text(c, "format"), Description: text(c, "description"), Priority: int32(priority)}})
-	}
-	return columns
+		return columns
+	})
 }
 
 var (
@@ -63,14 +67,22 @@ func (r *resource) tableColumns() []metav1.TableColumnDefinition {
 	if columns := recordedColumns()[r.columnsKey()]; columns != nil {
 		return columns
 	}
-	columns := []metav1.TableColumnDefinition{nameColumn}
-	for _, c := range r.columns {
+	columns, custom := []metav1.TableColumnDefinition{nameColumn}, r.customColumns()
+	for _, c := range custom {
 		columns = append(columns, c.TableColumnDefinition)
 	}
-	if len(r.columns) == 0 {
+	if len(custom) == 0 {
 		columns = append(columns, ageColumn)
 	}
 	return columns
+}
+
+// customColumns are the columns that a definition adds.
+func (r *resource) customColumns() []printColumn {
+	if r.columns == nil {
+		return nil
+	}
+	return r.columns()
 }
 
 // columnsKey is the name of a resource in columns.json.
@@ -104,11 +116,11 @@ func (b tabulator) rowCells(u *unstructured.Unstructured) []any {
 	case columns != nil:
 		return b.cells.of(u)
 	}
-	row := []any{u.GetName()}
-	for _, c := range b.of.columns {
+	row, custom := []any{u.GetName()}, b.of.customColumns()
+	for _, c := range custom {
 		row = append(row, c.cell(u, b.cells))
 	}
-	if len(b.of.columns) == 0 {
+	if len(custom) == 0 {
 		row = append(row, b.age(u.GetCreationTimestamp()))
 	}
 	return row

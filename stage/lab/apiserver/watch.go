@@ -39,6 +39,7 @@ func (c *call) watch() error {
 	if err := stream.Flush(); err != nil {
 		return nil // the client has gone
 	}
+	writing := turn{of: c.server.turns}
 	isFirst := true
 	for e := range events.ResultChan() {
 		extend()
@@ -46,10 +47,12 @@ func (c *call) watch() error {
 		if err != nil {
 			return nil // the answer has begun: all that can be done is to end it
 		}
-		if _, err := c.w.Write(data); err != nil {
-			return nil
+		writing.begin()
+		if _, err = c.w.Write(data); err == nil {
+			err = stream.Flush()
 		}
-		if err := stream.Flush(); err != nil {
+		writing.end()
+		if err != nil {
 			return nil
 		}
 		isFirst = false

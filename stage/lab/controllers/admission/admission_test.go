@@ -61,6 +61,25 @@ func TestTheRangeOfNodePorts(t *testing.T) {
 	require.ErrorContains(t, err, "range is full")
 }
 
+// TestAServiceMayHaveAllNodePorts: each port once, the upper part of the range first. One port more is refused.
+func TestAServiceMayHaveAllNodePorts(t *testing.T) {
+	c := memory.New(memory.Options{})
+	c.Extend(memory.Hooks{Review: admission.NodePorts})
+	_, err := create(t, c, withPorts("more", 2769))
+	require.ErrorContains(t, err, "range is full")
+	all, err := create(t, c, withPorts("all", 2768))
+	require.NoError(t, err)
+	ports, _, err := unstructured.NestedSlice(all.Object, "spec", "ports")
+	require.NoError(t, err)
+	seen := map[int64]bool{}
+	for i, p := range ports {
+		n := p.(map[string]any)["nodePort"].(int64)
+		require.Equal(t, i < 2768-86, n >= 30086, "port %d: %d", i, n)
+		seen[n] = true
+	}
+	require.Len(t, seen, 2768)
+}
+
 func TestAServiceKeepsItsNodePort(t *testing.T) {
 	c := memory.New(memory.Options{})
 	c.Extend(memory.Hooks{Review: admission.NodePorts})

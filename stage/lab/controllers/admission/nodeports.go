@@ -141,6 +141,7 @@ type allocation struct {
 	review *memory.Review
 	own    map[int64]bool // ports of this Service
 	taken  map[int64]bool // ports of other Services; nil: not looked at yet
+	tried  int64          // how many ports any has looked at: none of them is free
 }
 
 // recalled returns the ports. A port without a node port gets the node port of the stored port with
@@ -203,14 +204,15 @@ var errFull = errors.New("range is full")
 func (a *allocation) any() (int64, error) {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(a.review.Name.String()))
-	for _, part := range [][2]int64{{firstDynamic, lastPort}, {firstPort, firstDynamic - 1}} {
-		size := part[1] - part[0] + 1
-		for i := range size {
-			n := part[0] + (int64(h.Sum32())+i)%size
-			if !a.own[n] && !a.isTaken(n) {
-				a.own[n] = true
-				return n, nil
-			}
+	from, upper := int64(h.Sum32()), int64(lastPort-firstDynamic+1)
+	for ; a.tried < lastPort-firstPort+1; a.tried++ {
+		n := firstDynamic + (from+a.tried)%upper
+		if a.tried >= upper {
+			n = firstPort + (from+a.tried-upper)%(firstDynamic-firstPort)
+		}
+		if !a.own[n] && !a.isTaken(n) {
+			a.own[n] = true
+			return n, nil
 		}
 	}
 	return 0, errFull

@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,9 +16,14 @@ const longestAnswer = 8 << 20
 
 // bounded limits the answers of webhooks: their length, and the work of their JSON patches, for
 // which the plugins of k8s.io/apiserver have no limit.
-func bounded(next http.RoundTripper) http.RoundTripper { return boundedTransport{next} }
+func (h Handlers) bounded(next http.RoundTripper) http.RoundTripper {
+	return boundedTransport{next, h.Waits}
+}
 
-type boundedTransport struct{ http.RoundTripper }
+type boundedTransport struct {
+	http.RoundTripper
+	waits func(context.Context)
+}
 
 // RoundTrip sends a review and reads the whole answer.
 func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -29,6 +35,9 @@ func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		r = r.Clone(r.Context())
 		r.Body = io.NopCloser(bytes.NewReader(asked))
+	}
+	if t.waits != nil {
+		t.waits(r.Context())
 	}
 	response, err := t.RoundTripper.RoundTrip(r)
 	if err != nil {

@@ -21,6 +21,8 @@ type Handlers struct {
 	On func(host string) http.Handler
 	// May reports whether a host may be called over the network. Nil: hosts of loopback.
 	May func(host string) bool
+	// Waits is called before a request waits for a webhook, by any goroutine. Nil: nothing is called.
+	Waits func(ctx context.Context)
 }
 
 func (h Handlers) on(host string) http.Handler {
@@ -39,9 +41,9 @@ func (h Handlers) ClientConfigFor(hostPort string) (*rest.Config, error) {
 	case h.on(hostPort) != nil:
 		return h.config(hostPort), nil
 	case h.May != nil && h.May(hostPort):
-		return &rest.Config{Timeout: longest, WrapTransport: bounded}, nil
+		return &rest.Config{Timeout: longest, WrapTransport: h.bounded}, nil
 	}
-	return &rest.Config{Timeout: longest, WrapTransport: bounded, Dial: dialLoopback, Proxy: noProxy}, nil
+	return &rest.Config{Timeout: longest, WrapTransport: h.bounded, Dial: dialLoopback, Proxy: noProxy}, nil
 }
 
 // dialLoopback connects to loopback only, also for a redirected request.
@@ -67,7 +69,7 @@ func (h Handlers) ClientConfigForService(name, namespace string, _ int) (*rest.C
 }
 
 func (h Handlers) config(host string) *rest.Config {
-	return &rest.Config{Timeout: longest, WrapTransport: func(http.RoundTripper) http.RoundTripper { return bounded(transport{host, h}) }}
+	return &rest.Config{Timeout: longest, WrapTransport: func(http.RoundTripper) http.RoundTripper { return h.bounded(transport{host, h}) }}
 }
 
 // A transport hands requests to the handler of a host.
