@@ -394,7 +394,7 @@ func (h *history) checkLedger(a *actor, before, after v1alpha1.Status, d design)
 		if rec.Back != "" && rec.Back != was[name].Back && !h.proven[name][rec.Back] && !h.trust && h.baselineID(name) != rec.Back && !h.baselines[name][rec.Back] && (h.restoring.IsZero() || !h.good[name][h.versions[rec.Back]]) {
 			h.broken("S4: cluster %s goes back to %s, with which it was never good", name, h.versions[rec.Back])
 		}
-		if rec.Desired == v1alpha1.Withdrawn && was[name].Desired != rec.Desired && (h.baseline[name] != version{}) {
+		if rec.Desired == v1alpha1.Withdrawn && was[name].Desired != rec.Desired && (h.baseline[name] != version{}) && !h.vouches(a, name, d) {
 			h.broken("S4: cluster %s is withdrawn, and had the workload before", name)
 		}
 		if rec.Desired != was[name].Desired && rec.Desired != "" && rec.Desired != v1alpha1.Hold && rec.Desired != v1alpha1.Withdrawn {
@@ -407,16 +407,6 @@ func (h *history) checkLedger(a *actor, before, after v1alpha1.Status, d design)
 				}
 			}
 		}
-	}
-}
-
-// checkGood is that a cluster is known to be good with a revision only as one that a fulfilled stage selects (1.3).
-func (h *history) checkGood(a *actor, cluster string, s v1alpha1.Status, d design) {
-	good := slices.ContainsFunc(d.stages, func(st plannedStage) bool {
-		return st.selects(a.sees(cluster)) && stageIn(s, st.name).FulfilledWith == s.Wanted
-	})
-	if !good {
-		h.broken("S4: cluster %s is called good with %s, and no stage that is fulfilled selects it", cluster, h.versions[s.Wanted])
 	}
 }
 
