@@ -4,7 +4,7 @@ package player_test
 var mutants = []mutant{
 	{"S1", "a stage that was missed need not be passed", "decide.go", "if back := d.missed(i); back >= 0 {", "if back := d.missed(i); back > i {"},
 	{"S1", "a newer revision does not begin again with the first stage", "revision.go", "	case d.policy.stagesUpdates():\n		d.supersede(", "	case false:\n		d.supersede("},
-	{"S1", "clusters of stages that have not begun get the revision, too", "ledger.go", "		case turn[name]:\n", "		case turn[name] || d.seen.Can.OldRevision:\n"},
+	{"S1", "clusters of stages that have not begun also get the revision", "ledger.go", "		case turn[name]:\n", "		case turn[name] || d.seen.Can.OldRevision:\n"},
 	{"S1", "a stage without skipIfEmpty is skipped", "enter.go", "return s.SkipIfEmpty && d.clusters", "return d.clusters"},
 	{"S1", "windows do not count", "enter.go", "	if d.isExpedited() {\n		return \"\"\n	}\n	opens", "	if true {\n		return \"\"\n	}\n	opens"},
 	{"S2", "a report of any revision counts (F2)", "evaluate.go", "r.Revision != \"\" && r.Revision == c.Applied && r.Evidence >= required", "true"},
@@ -43,7 +43,7 @@ var mutants = []mutant{
 	{"S9", "clusters are held on satisfaction or as soon as they are told, not on delivery (F2)", "place.go", "		return d.isDelivered(w)\n", "		return d.isOpen(w.name)\n"},
 	{"S10", "Succeeded names no exceptions (F7)", "progress.go", "	for j := range active + 1 {\n		rec := d.Status.Stages[j]\n		if d.policy", "	for j := range 0 {\n		rec := d.Status.Stages[j]\n		if d.policy"},
 	{"S10", "everything is Verified", "conditions.go", "	if !d.seen.Can.Content || len(", "	if false || len("},
-	{"S11", "nobody else matters (F10)", "gate.go", "if len(both) > 0 && !c.First {", "if false {"},
+	{"S11", "the placements of others do not matter (F10)", "gate.go", "if len(both) > 0 && !c.First {", "if false {"},
 	{"S12", "placements are made although the status was not written", "player/execute.go", "	if err := p.writeStatus(ctx, name, s, d); err != nil {\n		return true, err\n	}\n", "	_ = p.writeStatus(ctx, name, s, d)\n"},
 	{"S12", "BindingPolicies are written over what others have written", "player/kubestellar.go", "\"resourceVersion\": old.ResourceVersion, \"annotations\"", "\"annotations\""},
 	{"S12", "statuses are written over what others have written", "player/execute.go", "\"metadata\": map[string]any{\"resourceVersion\": s.version, \"uid\": s.uid},", ""},
