@@ -85,8 +85,7 @@ func (d *decider) assign(i int) bool {
 		return d.assignWhole(i, all)
 	}
 	b.keep(func(name string, begun bool) bool {
-		have, exists := d.clusters[name]
-		return exists && s.selects(have) || !exists && begun
+		return d.selects(i, name) || d.clusters[name] == nil && begun
 	})
 	if len(b.list) == 0 {
 		b.add(d.served(i), 0)
@@ -168,7 +167,7 @@ func (d *decider) served(i int) (names []string) {
 			continue
 		}
 		for _, name := range d.holds(o.Name) {
-			if have, exists := d.clusters[name]; exists && s.selects(have) {
+			if d.selects(i, name) {
 				names = append(names, name)
 			}
 		}

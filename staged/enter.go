@@ -72,6 +72,12 @@ func (s *stage) selects(have map[string]string) bool {
 	return slices.ContainsFunc(s.selectors, func(selector labels.Selector) bool { return selector.Matches(labels.Set(have)) })
 }
 
+// selects reports whether a stage selects a cluster that exists.
+func (d *decider) selects(i int, cluster string) bool {
+	have, exists := d.clusters[cluster]
+	return exists && d.policy.stages[i].selects(have)
+}
+
 // mayStart reports whether a stage may start, or be skipped. If not, it records why.
 func (d *decider) mayStart(i int) bool {
 	s, rec := d.policy.stages[i], &d.Status.Stages[i]

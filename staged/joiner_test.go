@@ -73,3 +73,46 @@ func TestAStageWaitsForABindingOfAllItsClusters(t *testing.T) {
 	w.settle()
 	require.Equal(t, "prod", w.status.ActiveStage, w.last.Message)
 }
+
+// A Binding may hold a cluster that has moved to a later stage: the stage that it has left does not know that it is
+// good there, so that a rollback of the later stage does not go back to that.
+func TestAStageIsFulfilledForClustersThatItSelects(t *testing.T) {
+	w := newWorld(t, twoStages(fields("condition: num('sum') == 2")))
+	w.clusters["dev2"] = map[string]string{"env": "dev", "name": "dev2"}
+	w.available["dev1"], w.available["dev2"] = 1, 1
+	w.extend = func(seen *bindingpolicy.Observation) {
+		seen.Clusters = maps.Clone(seen.Clusters)
+		seen.Clusters["dev2"] = map[string]string{"env": "prod", "name": "dev2"}
+	}
+	for w.status.ActiveStage != "prod" {
+		w.decide()
+	}
+	good := map[string]string{}
+	for _, c := range w.status.Cohorts {
+		for _, name := range c.Clusters {
+			good[name] = c.LastGood
+		}
+	}
+	require.Equal(t, w.status.Wanted, good["dev1"])
+	require.Empty(t, good["dev2"])
+}
+
+// A cluster joins a stage, and somebody else was there first: nothing is placed there, and the stage is not fulfilled
+// until the other owner is gone (2.10).
+func TestAStageWithAContestedClusterIsNotFulfilled(t *testing.T) {
+	for _, field := range []string{"soak: 20s", "maxConcurrency: 2"} {
+		s := newStore(t, policyText(stageText("dev", "dev", field), stageText("prod", "prod"))+stagedUpdates, "dev/d1", "prod/p")
+		s.bad["d1@1"] = field != "soak: 20s"
+		s.roll(5)
+		s.clusters["d2"] = map[string]string{"env": "dev", "name": "d2"}
+		s.others = []v1alpha1.Conflict{{Owner: "BindingPolicy other", Clusters: []string{"d2"}}}
+		s.bad["d1@1"] = false
+		s.roll(20)
+		s.check(map[string]string{"d1": "1"})
+		require.Contains(t, s.last.Message, `stage "dev": BindingPolicy other places the same objects in d2`)
+		require.True(t, s.holds("Conflict") && s.holds("Stalled"))
+		s.others = nil
+		s.roll(20)
+		s.check(map[string]string{"d1": "1", "d2": "1", "p": "1"})
+	}
+}

@@ -277,11 +277,11 @@ func (d *decider) mayGoBack(cluster string) bool {
 }
 
 // fulfill records that the clusters of a stage are good with the revision that they have, unless they are
-// set aside.
+// set aside, or the stage does not select them any more.
 func (d *decider) fulfill(i int, evidence fleet.Evidence) {
 	rec := &d.Status.Stages[i]
 	rec.FulfilledWith = d.Status.Wanted
-	good := d.turnOf(i)
+	good := slices.DeleteFunc(slices.Clone(d.turnOf(i)), func(c string) bool { return d.clusters != nil && !d.selects(i, c) })
 	for _, b := range rec.Batches {
 		if b.SetAside != "" {
 			good = without(good, b.Clusters)

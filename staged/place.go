@@ -157,7 +157,7 @@ func (d *decider) guarded(w wave) (names []string) {
 		return nil
 	}
 	for _, c := range p.Selects {
-		if !d.wants(w, c) && (d.needs(c) || d.awaitsTurn(c, -1)) && !d.isElsewhere(w, c) && (w.batch >= 0 || d.clusters[c][d.policy.clusterLabel] == c) {
+		if !d.wants(w, c) && !d.mayLose(c, -1) && !d.isElsewhere(w, c) && (w.batch >= 0 || d.clusters[c][d.policy.clusterLabel] == c) {
 			names = append(names, c)
 		}
 	}
@@ -169,8 +169,7 @@ func (d *decider) wants(w wave, cluster string) bool {
 	if w.batch >= 0 {
 		return slices.Contains(w.clusters, cluster)
 	}
-	have, exists := d.clusters[cluster]
-	return exists && d.policy.stages[w.stage].selects(have)
+	return d.selects(w.stage, cluster)
 }
 
 // isElsewhere reports whether a cluster was observed in another placement whose wave wants it.
@@ -325,7 +324,7 @@ func (d *decider) groupName(key [2]string) string {
 
 // isPassed reports whether all stages of a cluster were passed under retention Move.
 func (d *decider) isPassed(cluster string) bool {
-	return d.policy.object.Spec.Retention != v1alpha1.Keep && d.active() >= 0 && !d.awaitsTurn(cluster, -1)
+	return d.policy.object.Spec.Retention != v1alpha1.Keep && d.active() >= 0 && d.mayLose(cluster, -1)
 }
 
 // isCoveredBy reports whether the existing clusters of the active stage have the workload, so that the clusters

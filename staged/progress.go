@@ -132,6 +132,7 @@ func (d *decider) stay(i int, a assessment) {
 	case a.bound && a.hasDestinations && next:
 		rec.Message = "the stage has no condition"
 		d.stall("NoCondition", "stage %q has no condition: no batch after the first %d is started", rec.Name, rec.StartedBatches)
+	case a.bound && a.hasDestinations && d.isContested(i):
 	case a.bound && a.hasDestinations:
 		d.event("Normal", "Succeeded", "stage %q is the last", rec.Name)
 		d.fulfill(i, a.evidence)
@@ -202,6 +203,9 @@ func (d *decider) pass(i int, a assessment) bool {
 		d.hold(rec, why)
 		return false
 	}
+	if d.isContested(i) {
+		return false
+	}
 	d.fulfill(i, a.evidence)
 	if i == len(d.policy.stages)-1 {
 		d.event("Normal", "Succeeded", "stage %q, the last, is satisfied", rec.Name)
@@ -209,6 +213,18 @@ func (d *decider) pass(i int, a assessment) bool {
 		return false
 	}
 	return d.leave(i, v1alpha1.Succeeded)
+}
+
+// isContested reports whether somebody else was first in a cluster that has joined a stage, and records that. The
+// stage is not fulfilled then.
+func (d *decider) isContested(i int) bool {
+	rec := &d.Status.Stages[i]
+	why := d.contested(d.selected(d.policy.stages[i]))
+	if why != "" {
+		d.hold(rec, why)
+		d.stall("Conflict", "stage %q: %s", rec.Name, why)
+	}
+	return why != ""
 }
 
 // awaitApprovalAfter waits for the approval of a satisfied stage, which fails when that takes too

@@ -84,19 +84,24 @@ func (d *decider) coverage(wanted []wave) (covered map[string]bool, safe bool) {
 // another one.
 func (d *decider) isCovered(name string, covered map[string]bool) bool {
 	of, _ := d.stageOf(name)
-	return !slices.ContainsFunc(d.holds(name), func(c string) bool { return !covered[c] && (d.needs(c) || d.awaitsTurn(c, of)) })
+	return !slices.ContainsFunc(d.holds(name), func(c string) bool { return !covered[c] && !d.mayLose(c, of) })
+}
+
+// mayLose reports whether a cluster may lose what it has from a placement of a stage, as far as that cluster is
+// concerned: no stage whose turn comes selects it, and retention and rollbacks do not keep it. The stage is -1 if the
+// placement stays, or for all placements.
+func (d *decider) mayLose(cluster string, of int) bool {
+	return !d.needs(cluster) && !d.awaitsTurn(cluster, of)
 }
 
 // awaitsTurn reports whether a stage that was not passed selects a cluster: it keeps what it has until that
 // stage gives it something, also under retention Move. A later stage does not count for its placement, or
 // for a placement that a rollback takes away.
 func (d *decider) awaitsTurn(cluster string, of int) bool {
-	have, exists := d.clusters[cluster]
-	taken := of >= 0 && d.isTaken(of, cluster)
-	for i, s := range d.policy.stages {
-		active := d.active()
+	taken, active := of >= 0 && d.isTaken(of, cluster), d.active()
+	for i := range d.policy.stages {
 		isToCome := active >= 0 && (i >= active || d.Status.Stages[i].Phase == v1alpha1.Pending)
-		if exists && isToCome && (i == active || i != of && !taken) && s.selects(have) && !d.isRolledBack(i, cluster) {
+		if isToCome && (i == active || i != of && !taken) && d.selects(i, cluster) && !d.isRolledBack(i, cluster) {
 			return true
 		}
 	}

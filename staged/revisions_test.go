@@ -39,6 +39,7 @@ type store struct {
 	versions int
 	last     staged.Decision
 	seen     map[string][]string // the versions that a cluster ever had
+	others   []v1alpha1.Conflict
 }
 
 func newStore(t *testing.T, text string, clusters ...string) *store {
@@ -58,7 +59,7 @@ func (s *store) world() fleet.World {
 	require.NoError(s.t, err)
 	clause := control.DownsyncClause{Group: "apps", Version: "v1", Resource: "deployments", Namespace: "shop", Name: "web", ResourceVersion: s.source}
 	clause.StatusCollectors = []string{"agg"}
-	w := fleet.World{Meta: s.meta, Now: fleet.Instant{Time: s.now, Known: true}, Collectors: map[string]*kubestellar.Collector{"agg": agg},
+	w := fleet.World{Meta: s.meta, Conflicts: s.others, Now: fleet.Instant{Time: s.now, Known: true}, Collectors: map[string]*kubestellar.Collector{"agg": agg},
 		Workload: fleet.Workload{Revision: idOf(s.source), Objects: []*fleet.Object{{Clause: clause}}},
 		Can:      fleet.Capabilities{Inventory: true, Content: true, OldRevision: true, ByName: true, Best: fleet.EvidenceExact, Kind: "ManifestWork", Bound: "ManifestWork"}}
 	for _, name := range slices.Sorted(maps.Keys(s.clusters)) {

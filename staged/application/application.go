@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -57,13 +58,14 @@ type Transport struct {
 	hub     transport.Transport
 	options Options
 	apps    map[string]*unstructured.Unstructured // by name
+	faults  map[string]error                      // of the last writes, by name
 }
 
 var _ player.Transport = (*Transport)(nil)
 
 // New returns a Transport that has seen nothing yet.
 func New(hub transport.Transport, o Options) *Transport {
-	return &Transport{hub: listwatch.Bounded(hub, listwatch.RequestTimeout), options: o, apps: map[string]*unstructured.Unstructured{}}
+	return &Transport{hub: listwatch.Bounded(hub, listwatch.RequestTimeout), options: o, apps: map[string]*unstructured.Unstructured{}, faults: map[string]error{}}
 }
 
 // Kinds returns the kind of Applications.
@@ -200,6 +202,8 @@ func (t *Transport) fault(cluster string) string {
 		return fmt.Sprintf("Application %s has spec.sources, before which spec.source does not count: write one spec.source", name)
 	case !automated && text(app, "status", "sync", "status") == "OutOfSync":
 		return fmt.Sprintf("Application %s is OutOfSync and has no spec.syncPolicy.automated: sync it, or write that", name)
+	case t.faults[name] != nil:
+		return t.faults[name].Error()
 	}
 	return ""
 }
@@ -280,23 +284,34 @@ func (t *Transport) Place(ctx context.Context, v player.View, p fleet.Placement,
 		if placementOf(v, app) != "" && versionOf(app) > p.Version {
 			return events, fmt.Errorf("Application %s has version %d, and %d is older", app.GetName(), versionOf(app), p.Version)
 		}
-		patch, err := json.Marshal(map[string]any{
-			"metadata": map[string]any{"uid": app.GetUID(), "resourceVersion": app.GetResourceVersion(), "annotations": map[string]any{
-				placementAnnotation: p.Name, v1alpha1.VersionAnnotation: strconv.FormatInt(p.Version, 10)}},
-			"spec": map[string]any{"source": replacing(app, source)},
-		})
-		if err != nil {
-			return events, err
-		}
-		stored, e := t.hub.Patch(ctx, Kind, types.NamespacedName{Namespace: t.options.Namespace, Name: app.GetName()}, types.MergePatchType, patch, metav1.PatchOptions{})
-		if e != nil {
-			err = errors.Join(err, fmt.Errorf("Application %s: %w", app.GetName(), e))
+		e := t.patch(ctx, app, map[string]any{placementAnnotation: p.Name, v1alpha1.VersionAnnotation: strconv.FormatInt(p.Version, 10)}, replacing(app, source))
+		if delete(t.faults, app.GetName()); e != nil {
+			if err = errors.Join(err, e); !apierrors.IsConflict(e) {
+				t.faults[app.GetName()] = e
+			}
 			continue
 		}
-		t.apps[app.GetName()] = stored
 		events = append(events, staged.Event{Type: "Normal", Reason: "ApplicationPatched", Message: "patched the source of Application " + app.GetName()})
 	}
 	return events, err
+}
+
+// patch changes the annotations of an Application and, unless it is nil, the source.
+func (t *Transport) patch(ctx context.Context, app *unstructured.Unstructured, annotations, source map[string]any) error {
+	fields := map[string]any{"metadata": map[string]any{"uid": app.GetUID(), "resourceVersion": app.GetResourceVersion(), "annotations": annotations}}
+	if source != nil {
+		fields["spec"] = map[string]any{"source": source}
+	}
+	data, err := json.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	stored, err := t.hub.Patch(ctx, Kind, types.NamespacedName{Namespace: t.options.Namespace, Name: app.GetName()}, types.MergePatchType, data, metav1.PatchOptions{})
+	if err != nil {
+		return fmt.Errorf("Application %s: %w", app.GetName(), err)
+	}
+	t.apps[app.GetName()] = stored
+	return nil
 }
 
 // replacing returns a merge patch that makes one source of another: fields that are gone are removed.
@@ -322,16 +337,9 @@ func (t *Transport) Remove(ctx context.Context, v player.View, name string) ([]s
 	if app == nil || placementOf(v, app) == "" {
 		return nil, nil
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": app.GetUID(), "resourceVersion": app.GetResourceVersion(),
-		"annotations": map[string]any{placementAnnotation: nil, v1alpha1.VersionAnnotation: nil}}})
-	if err != nil {
+	if err := t.patch(ctx, app, map[string]any{placementAnnotation: nil, v1alpha1.VersionAnnotation: nil}, nil); err != nil {
 		return nil, err
 	}
-	stored, err := t.hub.Patch(ctx, Kind, types.NamespacedName{Namespace: t.options.Namespace, Name: app.GetName()}, types.MergePatchType, patch, metav1.PatchOptions{})
-	if err != nil {
-		return nil, err
-	}
-	t.apps[app.GetName()] = stored
 	return []staged.Event{{Type: "Normal", Reason: "ApplicationReleased", Message: "let go of Application " + app.GetName()}}, nil
 }
 

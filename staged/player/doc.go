@@ -20,7 +20,8 @@
 //
 // A Player stores new snapshots, then writes the status, then creates or updates placements, then
 // removes placements that are no longer needed, and at last forgets old snapshots. It stops at the first
-// failure and starts again from the stored status, so an interruption at any point loses nothing. A
+// failure and starts again from the stored status, so an interruption at any point loses nothing. Only a
+// placement that cannot be made keeps no other one from being made. A
 // request without an answer, a panic of a transport, and an answer that is another object than the
 // requested one are failures; no answer is awaited for longer than 30 seconds.
 //

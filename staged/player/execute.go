@@ -3,6 +3,7 @@ package player
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -61,14 +62,16 @@ func (p *Player) carryOut(ctx context.Context, name string, s *policyState, d st
 	return true, p.setFinalizer(ctx, name, s, false)
 }
 
-// placeAndRemove makes placements, takes off owner references, and removes placements.
-func (p *Player) placeAndRemove(ctx context.Context, s *policyState, v View, stale []fleet.Placement, d staged.Decision) error {
+// placeAndRemove makes placements, takes off owner references, and removes placements. A placement that cannot be
+// made keeps no other one from that, and nothing is removed then.
+func (p *Player) placeAndRemove(ctx context.Context, s *policyState, v View, stale []fleet.Placement, d staged.Decision) (err error) {
 	for _, want := range stale {
-		events, err := p.transport.Place(ctx, v, want, s.contents[want.Revision])
-		if err != nil {
-			return err
-		}
+		events, e := p.transport.Place(ctx, v, want, s.contents[want.Revision])
 		s.noteWritten(want.Name, events, p.wall())
+		err = errors.Join(err, e)
+	}
+	if err != nil {
+		return err
 	}
 	for _, name := range d.Disown {
 		if err := p.transport.Disown(ctx, v, name); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/stagecraft-go/stagecraft/stage/transport"
@@ -70,7 +71,8 @@ func TestAFaultyClusterHoldsUpNoOther(t *testing.T) {
 		spec string // what is wrong with the Application of prod1; "": it does not exist
 		want string
 	}{
-		"refused":         {overRefused, "", "prod1 (no room for it)"},
+		"refused":         {refusedWorks("prod1"), "", "prod1 (no room for it)"},
+		"refused source":  {refusedApps("prod1"), "", "prod1 (Application web-prod1: no room for it)"},
 		"no Application":  {overApps, "", "prod1 (Application argocd/web-prod1 does not exist)"},
 		"ApplicationSet":  {overApps, `{"metadata": {"ownerReferences": [{"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet", "name": "all", "uid": "1"}]}}`, "prod1 (Application web-prod1 belongs to ApplicationSet all, which would write the source back)"},
 		"several sources": {overApps, `{"spec": {"sources": [{"repoURL": "https://example.org/web.git"}]}}`, "prod1 (Application web-prod1 has spec.sources, before which spec.source does not count: write one spec.source)"},
@@ -80,7 +82,7 @@ func TestAFaultyClusterHoldsUpNoOther(t *testing.T) {
 			scenario(t, portPolicy, func(t *testing.T, f *fleet) {
 				key := types.NamespacedName{Namespace: "argocd", Name: "web-prod1"}
 				switch {
-				case c.over.name == overRefused.name:
+				case strings.HasPrefix(name, "refused"):
 				case c.spec == "":
 					require.NoError(t, f.hub.Delete(t.Context(), application.Kind, key, metav1.DeleteOptions{}))
 				default:
@@ -99,27 +101,63 @@ func TestAFaultyClusterHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-var (
-	overApps    = port{"Application", (*fleet).overApplications}
-	overRefused = port{"ManifestWork", func(f *fleet) {
-		f.overManifestWorks()
-		c, _ := collectorOf(f.t, "returned.status.availableReplicas")
-		f.options.Transport = manifestwork.New(refusing{f.hub, "prod1"}, manifestwork.Options{Clusters: f.options.Clusters,
-			Feedback: map[string]string{"availableReplicas": ".availableReplicas"}, Collectors: map[string]*kubestellar.Collector{"agg": c}})
-	}}
-)
+var overApps = port{"Application", (*fleet).overApplications}
 
-// A refusing transport creates nothing in one namespace.
-type refusing struct {
-	transport.Transport
-	namespace string
+// A cluster whose order is refused, and for which its stage does not wait, keeps no later stage from the revision.
+func TestARefusedOrderHoldsUpNoLaterStage(t *testing.T) {
+	policy := strings.Replace(portPolicy, "condition: num('sum') == size(destinations)}", "condition: num('sum') >= 1, guards: {allowErrors: true}, maxSilent: 1}", 1)
+	scenario(t, policy, func(t *testing.T, f *fleet) {
+		f.join("dev2", "dev")
+		f.push("1")
+		f.play(func() {
+			f.run(60)
+			require.Equal(t, map[string]string{"dev1": "1", "prod1": "1", "prod2": "1"}, f.have, f.message())
+			require.Contains(t, f.message(), "dev2", "it is named")
+		})
+	}, refusedWorks("dev2"), refusedApps("dev2"))
 }
 
+// refusedWorks is a port on which no ManifestWork of one cluster can be created.
+func refusedWorks(cluster string) port {
+	return port{"ManifestWork", func(f *fleet) {
+		f.overManifestWorks()
+		c, _ := collectorOf(f.t, "returned.status.availableReplicas")
+		f.options.Transport = manifestwork.New(refusing{f.hub, cluster}, manifestwork.Options{Clusters: f.options.Clusters,
+			Feedback: map[string]string{"availableReplicas": ".availableReplicas"}, Collectors: map[string]*kubestellar.Collector{"agg": c}})
+	}}
+}
+
+// refusedApps is a port on which the Application of one cluster cannot be changed.
+func refusedApps(cluster string) port {
+	return port{"Application", func(f *fleet) {
+		f.overApplications()
+		c, _ := collectorOf(f.t, "returned.status.health == 'Healthy' ? 1 : 0")
+		f.options.Transport = application.New(refusing{f.hub, cluster}, application.Options{Clusters: f.options.Clusters, Name: application.ByCluster("web"),
+			Namespace: "argocd", Collectors: map[string]*kubestellar.Collector{"agg": c}})
+	}}
+}
+
+// A refusing transport neither creates the ManifestWork of one cluster nor changes its Application.
+type refusing struct {
+	transport.Transport
+	cluster string
+}
+
+var errNoRoom = errors.New("no room for it")
+
 func (r refusing) Create(ctx context.Context, obj *unstructured.Unstructured, o metav1.CreateOptions) (*unstructured.Unstructured, error) {
-	if obj.GetNamespace() == r.namespace {
-		return nil, errors.New("no room for it")
+	if obj.GetNamespace() == r.cluster {
+		return nil, errNoRoom
 	}
 	return r.Transport.Create(ctx, obj, o)
+}
+
+func (r refusing) Patch(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, how types.PatchType, data []byte, o metav1.PatchOptions,
+	subresource ...string) (*unstructured.Unstructured, error) {
+	if name.Name == "web-"+r.cluster {
+		return nil, errNoRoom
+	}
+	return r.Transport.Patch(ctx, kind, name, how, data, o, subresource...)
 }
 
 // A branch or a tag is no revision, and the message says so; what was wanted before goes on.

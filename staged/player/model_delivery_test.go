@@ -2,6 +2,7 @@ package player_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +18,7 @@ const undelivered = " was not delivered within "
 // written, in the present attempt and for the present revision.
 func (h *history) checkDelivery(name, why string, before v1alpha1.Status) {
 	_, limit, late := strings.Cut(why, undelivered)
-	if !late || h.trust {
+	if !late {
 		return
 	}
 	h.counts["late deliveries"]++
@@ -27,7 +28,7 @@ func (h *history) checkDelivery(name, why string, before v1alpha1.Status) {
 			latest = at
 		}
 	}
-	if deadline, err := time.ParseDuration(limit); err != nil || h.now.Sub(latest) < deadline-slack {
+	if deadline, err := time.ParseDuration(limit); !h.believes(latest) && (err != nil || h.now.Sub(latest) < deadline-slack) {
 		h.broken("S6: cluster %s is set aside %v after its delivery began: %s", name, h.now.Sub(latest), why)
 	}
 }
@@ -63,4 +64,20 @@ func isHeld(bindingPolicy *unstructured.Unstructured) bool {
 	clauses, _, _ := unstructured.NestedSlice(bindingPolicy.Object, "spec", "downsync")
 	held, _ := clauses[0].(map[string]any)["createOnly"].(bool)
 	return held
+}
+
+// vouches reports whether the author of a stage says that its clusters had nothing before: withdrawFirst.
+func (h *history) vouches(a *actor, cluster string, d design) bool {
+	i := d.stageOf(a.sees(cluster))
+	return i >= 0 && d.stages[i].withdraw
+}
+
+// checkGood is that a cluster is known to be good with a revision only as one that a fulfilled stage selects (1.3).
+func (h *history) checkGood(a *actor, cluster string, s v1alpha1.Status, d design) {
+	good := slices.ContainsFunc(d.stages, func(st plannedStage) bool {
+		return st.selects(a.sees(cluster)) && stageIn(s, st.name).FulfilledWith == s.Wanted
+	})
+	if !good {
+		h.broken("S4: cluster %s is called good with %s, and no stage that is fulfilled selects it", cluster, h.versions[s.Wanted])
+	}
 }

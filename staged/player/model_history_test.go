@@ -122,7 +122,31 @@ func newHistory(kind fleetKind, r *rand.Rand) *history {
 		h.actors = append(h.actors, a)
 		h.start(a)
 	}
+	if r.IntN(6) == 0 {
+		for _, name := range sortedNames(h.members) {
+			if r.IntN(2) == 0 {
+				h.had(h.members[name])
+			}
+		}
+	}
 	return h
+}
+
+// had gives a cluster a workload from before the policy, which somebody has put there by hand (2.8).
+func (h *history) had(m *member) {
+	v := version{web: 1000}
+	m.objects["web"] = &live{image: v.web, generation: 1, delivered: 1, owners: map[string]bool{}}
+	h.baseline[m.name] = v
+	set(h.arrived, m.name, v, h.now)
+	h.idOf(v)
+	h.note("cluster %s has %s, from before the policy", m.name, v)
+	if h.kind == overArgo {
+		app := h.hub.get(application.Kind, "argocd", "web-"+m.name).DeepCopy()
+		app.Object["spec"] = map[string]any{"source": sourceOf(v)}
+		h.hub.setSpec(app)
+		h.compare(m)
+	}
+	h.counts["clusters with a workload from before"]++
 }
 
 // join makes a cluster.

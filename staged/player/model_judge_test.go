@@ -36,7 +36,7 @@ func (h *history) judge(a *actor, before, after v1alpha1.Status) {
 		case is.Phase == v1alpha1.Skipped && (was.Phase != is.Phase || was.FulfilledWith != is.FulfilledWith):
 			h.skipped(a, after, d, i)
 		case is.FulfilledWith != was.FulfilledWith && is.FulfilledWith == after.Wanted && is.Phase != v1alpha1.Skipped,
-			is.Phase == v1alpha1.Succeeded && is.CompletedAt != nil && (was.Phase != is.Phase || was.Attempt != is.Attempt || was.FulfilledWith != is.FulfilledWith),
+			is.Phase == v1alpha1.Succeeded && is.CompletedAt != nil && (was.Phase != is.Phase || was.Attempt != is.Attempt && !h.trust || was.FulfilledWith != is.FulfilledWith),
 			is.FulfilledWith == after.Wanted && is.Phase != v1alpha1.Progressing && !h.trust && newlyGood(before, after, s.name): // it is fulfilled again, with another cluster
 			h.passed(a, after, d, i)
 		case hasFailedPhase(is.Phase) && !hasFailedPhase(was.Phase):
@@ -55,10 +55,11 @@ func (h *history) judge(a *actor, before, after v1alpha1.Status) {
 			h.noteUnmet(a, after, d, i)
 		}
 	}
+	h.lostStatus = h.lostStatus && after.ActiveStage == ""
 	h.checkLedger(a, before, after, d)
 	h.checkClaims(a, after, d, message)
 	if before.Wanted != after.Wanted && before.Wanted != "" {
-		h.trust = false
+		h.trust, h.lostStatus = false, false
 	}
 }
 
@@ -163,7 +164,10 @@ func (h *history) skipped(a *actor, s v1alpha1.Status, d design, i int) {
 func (h *history) passed(a *actor, s v1alpha1.Status, d design, i int) {
 	st, wanted := d.stages[i], h.versions[s.Wanted]
 	h.fulfill(s, d, st.name)
-	if h.trust {
+	if h.lostStatus {
+		for _, name := range h.required(a, s, d, i) {
+			set(h.proven, name, s.Wanted, true) // what it has is what was there (2.8)
+		}
 		return
 	}
 	h.counts["passes"]++
@@ -172,13 +176,13 @@ func (h *history) passed(a *actor, s v1alpha1.Status, d design, i int) {
 		if at := h.unmet[st.name][name]; at.After(latest) {
 			latest = at
 		}
-		if h.kind.content() {
+		if h.kind.content() && !(h.trust && h.kind == overSpace) { // there the mark of a restored status may be believed
 			h.checkIdentity(a, name, st.name, wanted, d)
 		}
 		switch at, had := h.arrivedAt(name, wanted); {
 		case at.After(latest) && at.After(h.excused[st.name][name]): // else the stage did not wait for it (2.4)
 			latest = at
-		case !had && h.kind == overHub && h.members[name] != nil:
+		case !had && h.kind == overHub && h.members[name] != nil && !h.trust:
 			h.checkAggregate(a, st.name, name)
 		}
 		set(h.proven, name, s.Wanted, true)
@@ -187,12 +191,26 @@ func (h *history) passed(a *actor, s v1alpha1.Status, d design, i int) {
 	if at := h.entered[st.name]; at.After(latest) && h.kind == overHub {
 		latest = at
 	}
-	if soak, lasted := time.Duration(st.soak)*time.Second, h.witnessedSince(latest); lasted < soak-slack {
+	if soak, lasted := time.Duration(st.soak)*time.Second, h.witnessedSince(latest); lasted < soak-slack && !h.believes(latest) {
 		h.broken("S5: stage %s is fulfilled, and its reports were seen to be good for %v of %v, its soak is %v", st.name, lasted, h.now.Sub(latest), soak)
 	}
-	if by := stageIn(s, st.name).ApprovedAfter; st.after && approvedIn(by) <= max(h.asked, h.askedOf[st.name]) {
+	if by := stageIn(s, st.name).ApprovedAfter; st.after && !h.isApproved(by, st.name) {
 		h.broken("S7: stage %s is left, and its approval %q is older than what is asked (%d)", st.name, by, max(h.asked, h.askedOf[st.name]))
 	}
+}
+
+// believes reports whether what was counted since a time rests on a status of before: one that was restored.
+func (h *history) believes(since time.Time) bool { return h.trust && !since.After(h.restoring) }
+
+// isApproved reports whether a stage was approved since it asks for that, or, as a restored status says, before.
+func (h *history) isApproved(by, stage string) bool {
+	in := approvedIn(by)
+	return in > max(h.asked, h.askedOf[stage]) || h.trust && in > 0 && in <= h.restoredIn
+}
+
+// wasFulfilled reports whether a stage was once fulfilled for what a restored status says.
+func (h *history) wasFulfilled(stage string, s v1alpha1.Status, d design) bool {
+	return h.ever[stage][s.Wanted] || !d.staged && len(h.ever[stage]) > 0
 }
 
 // checkOwner is S11: somebody else was there first.
@@ -222,7 +240,7 @@ func (h *history) isDestination(binding map[string]any, cluster string) bool {
 func (h *history) enters(a *actor, before, after v1alpha1.Status, d design, i int) {
 	st := d.stages[i]
 	h.entered[st.name], h.unmet[st.name] = h.now, nil
-	if h.trust {
+	if h.lostStatus {
 		return
 	}
 	h.counts["entries"]++
@@ -230,7 +248,7 @@ func (h *history) enters(a *actor, before, after v1alpha1.Status, d design, i in
 		earlier := d.stages[j]
 		rec := stageIn(after, earlier.name)
 		switch {
-		case h.fulfilled[earlier.name][revisionKey(after, d)]:
+		case h.fulfilled[earlier.name][revisionKey(after, d)], h.trust && h.wasFulfilled(earlier.name, after, d):
 		case rec.Phase == v1alpha1.Failed && earlier.onFailure == "Continue": // it stays left, whatever is edited later
 			set(h.fulfilled, earlier.name, revisionKey(after, d), true)
 		default:
@@ -239,7 +257,7 @@ func (h *history) enters(a *actor, before, after v1alpha1.Status, d design, i in
 	}
 	was := d.index(before.ActiveStage)
 	by := stageIn(after, st.name).ApprovedBefore
-	if st.before && was <= i && approvedIn(by) <= max(h.asked, h.askedOf[st.name]) {
+	if st.before && was <= i && !h.isApproved(by, st.name) {
 		h.broken("S7: stage %s begins, and its approval %q is older than what is asked (%d)", st.name, by, max(h.asked, h.askedOf[st.name]))
 	}
 	if st.windows && was <= i && !isOpen(h.now) && !isOpen(h.now.Add(-slack)) && !isOpen(h.now.Add(slack)) {
@@ -271,7 +289,7 @@ func (h *history) failed(a *actor, s v1alpha1.Status, d design, i int) {
 	if _, reasons, set := strings.Cut(rec.Message, "are set aside, at most"); set && strings.Count(reasons, undelivered) > strings.Count(reasons, "; ") {
 		h.broken("S6: stage %s fails, and only deliveries take too long: %s", st.name, rec.Message)
 	}
-	if h.trust || !strings.Contains(rec.Message, "did not hold within") || st.deadline == 0 {
+	if h.believes(h.entered[st.name]) || !strings.Contains(rec.Message, "did not hold within") || st.deadline == 0 {
 		return
 	}
 	deadline := time.Duration(st.deadline) * time.Second
@@ -295,7 +313,7 @@ func (h *history) failed(a *actor, s v1alpha1.Status, d design, i int) {
 // checkCause is S2 for failures: something was really bad with the revision, in a cluster that the stage selects
 // (2.1.1). No status of another revision fails a stage, and no cluster that a placement only keeps.
 func (h *history) checkCause(a *actor, s v1alpha1.Status, d design, i int) {
-	if h.trust || !h.kind.content() || !d.staged || d.none {
+	if h.trust && !h.kind.places() || !h.kind.content() || !d.staged || d.none {
 		return
 	}
 	wanted := h.versions[s.Wanted]
@@ -317,7 +335,7 @@ func (h *history) checkCause(a *actor, s v1alpha1.Status, d design, i int) {
 func (h *history) checkBack(a *actor, s v1alpha1.Status) {
 	for name, rec := range records(s) {
 		m := h.members[name]
-		if rec.Back == "" || m == nil || !h.kind.places() || h.trust || m.has() == h.versions[rec.Back] {
+		if rec.Back == "" || m == nil || !h.kind.places() || m.has() == h.versions[rec.Back] {
 			continue
 		}
 		for _, kind := range a.direct.Kinds() {
@@ -347,7 +365,7 @@ func (h *history) rearmed(before, after v1alpha1.Status, d design, stage string)
 	was, is := stageIn(before, stage), stageIn(after, stage)
 	continued := was.CompletedAt != nil || d.stages[d.index(stage)].onFailure == "Continue" && is.Attempt == was.Attempt && is.StartedBatches > was.StartedBatches
 	switch {
-	case before.Wanted != after.Wanted, h.retriedAt[stage] >= h.failedAt[stage] && h.retriedAt[stage] > 0, h.trust, continued:
+	case before.Wanted != after.Wanted, h.retriedAt[stage] >= h.failedAt[stage] && h.retriedAt[stage] > 0, continued, h.lostStatus, h.trust && h.retriedAt[stage] > 0:
 	case old.plan() != d.plan() && (d.restart || old.index(stage) < 0):
 	default:
 		h.broken("S8: stage %s begins again from %s, and nobody has asked for that", stage, stageIn(before, stage).Phase)
@@ -367,13 +385,16 @@ func (h *history) checkLedger(a *actor, before, after v1alpha1.Status, d design)
 		if rec.LastGood != was[name].LastGood && !h.restoring.IsZero() && h.hadSince(name, h.versions[rec.LastGood], h.restoring) {
 			set(h.baselines, name, rec.LastGood, true) // of a status that was lost (2.8)
 		}
+		if rec.Of != was[name].Of && rec.Of == after.Wanted && rec.Of != "" {
+			h.checkGood(a, name, after, d)
+		}
 		if rec.Back != was[name].Back && rec.Back != "" {
 			h.counts["clusters sent back"]++
 		}
 		if rec.Back != "" && rec.Back != was[name].Back && !h.proven[name][rec.Back] && !h.trust && h.baselineID(name) != rec.Back && !h.baselines[name][rec.Back] && (h.restoring.IsZero() || !h.good[name][h.versions[rec.Back]]) {
 			h.broken("S4: cluster %s goes back to %s, with which it was never good", name, h.versions[rec.Back])
 		}
-		if rec.Desired == v1alpha1.Withdrawn && was[name].Desired != rec.Desired && (h.baseline[name] != version{}) {
+		if rec.Desired == v1alpha1.Withdrawn && was[name].Desired != rec.Desired && (h.baseline[name] != version{}) && !h.vouches(a, name, d) {
 			h.broken("S4: cluster %s is withdrawn, and had the workload before", name)
 		}
 		if rec.Desired != was[name].Desired && rec.Desired != "" && rec.Desired != v1alpha1.Hold && rec.Desired != v1alpha1.Withdrawn {
@@ -414,7 +435,7 @@ func (h *history) baselineID(cluster string) string {
 // checkDesired is S1 and S13: a cluster should have another revision.
 func (h *history) checkDesired(a *actor, name string, rec v1alpha1.ClusterRecord, s v1alpha1.Status, d design) {
 	m := h.members[name]
-	if m == nil || h.trust || !h.kind.content() || !d.staged {
+	if m == nil || h.trust && !h.kind.places() || h.lostStatus || !h.kind.content() || !d.staged {
 		return
 	}
 	v := h.versions[rec.Desired]
@@ -430,7 +451,7 @@ func (h *history) checkDesired(a *actor, name string, rec v1alpha1.ClusterRecord
 	}
 	for j := range max(0, k) {
 		earlier := stageIn(s, d.stages[j].name)
-		if !h.fulfilled[earlier.Name][s.Wanted] && !(earlier.Phase == v1alpha1.Failed && d.stages[j].onFailure == "Continue") {
+		if !h.fulfilled[earlier.Name][s.Wanted] && !(h.trust && h.wasFulfilled(earlier.Name, s, d)) && !(earlier.Phase == v1alpha1.Failed && d.stages[j].onFailure == "Continue") {
 			h.broken("S1: cluster %s of stage %s should have %s, and stage %s (%s) is not fulfilled for it", name, d.stages[k].name, v, earlier.Name, earlier.Phase)
 		}
 	}
@@ -451,7 +472,7 @@ func (h *history) checkClaims(a *actor, s v1alpha1.Status, d design, message str
 		return
 	}
 	h.counts["ends"]++
-	if !d.staged || !h.kind.content() || h.trust {
+	if !d.staged || !h.kind.content() || h.trust && !h.kind.places() {
 		return
 	}
 	for _, name := range sortedNames(h.members) {

@@ -233,8 +233,16 @@ func (h *history) use(x action) {
 		}
 	case "join":
 		if name := fmt.Sprint("j", h.steps); len(h.members) < 7 {
-			h.join(name, string(rune('a'+x.b%3)), x.c%3 == 0)
+			breaks := x.c>>8%2 == 0
+			env := rune(x.b % 3)
+			if breaks && x.b>>2%4 > 0 {
+				env = 0 // a new version begins there
+			}
+			h.join(name, string('a'+env), x.c%3 == 0)
 			h.moved(h.members[name])
+			if breaks {
+				h.cutOff(h.members[name], x)
+			}
 		}
 	case "leave":
 		if m := h.pick(x.a); len(h.members) > 3 {
@@ -264,6 +272,31 @@ func (h *history) use(x action) {
 	case "foreign":
 		h.foreign(x)
 	}
+}
+
+// cutOff is a network that breaks while a new version is delivered to the clusters of a stage, and a cluster that
+// joins the stage in the middle of that: both deliveries take long, and have begun at different times.
+func (h *history) cutOff(joined *member, x action) {
+	env, tier := joined.labels["env"], joined.labels["tier"]
+	delete(h.members, joined.name)
+	for _, name := range sortedNames(h.members) {
+		if m := h.members[name]; m.labels["env"] == env || m.labels["tier"] != nil && m.labels["tier"] == tier {
+			m.offline = true
+		}
+	}
+	a := h.actors[int(x.a)%len(h.actors)]
+	pass := func(seconds uint32) {
+		for range 3 {
+			h.chain(^uint32(0))
+			h.turn(a, ^uint32(0))
+			h.now = h.now.Add(time.Duration(seconds) * time.Second / 3)
+		}
+	}
+	h.pushSome(x)
+	pass(9 + x.b>>4%6)
+	h.members[joined.name], joined.offline = joined, true
+	pass(9 + x.b>>8%6)
+	pass(9 + x.b>>12%6)
 }
 
 // autoscale is an autoscaler that changes the number of replicas of what a cluster has.

@@ -45,34 +45,36 @@ type oracle struct {
 
 	combined map[*unstructured.Unstructured][]string // the clusters from whose reports a CombinedStatus was written
 
-	arrived   map[string]map[version]time.Time // when a cluster came to have a version last
-	good      map[string]map[version]bool      // it was healthy with it since
-	proven    map[string]map[string]bool       // the revisions with which it was part of a fulfilled stage
-	baseline  map[string]version               // what it had before the policy
-	baselines map[string]map[string]bool       // the revisions that it had when a status was lost
-	handed    map[string]bool                  // it has lost the workload over K0 to another placement, which no report shows and whose Binding stands for the delivery
-	released  map[string]bool                  // the engine may have taken the workload from it
-	movedAt   map[string]int                   // the step of its last other label
-	fulfilled map[string]map[string]bool       // stages and revisions, of the present rollout
-	ever      map[string]map[string]bool       // the same, of all
-	entered   map[string]time.Time
-	unmet     map[string]map[string]time.Time // when a status was written last whose decision saw no satisfying report, by stage and cluster
-	excused   map[string]map[string]time.Time // when a status was written first whose stage waits for a cluster again
-	endedAt   map[string]time.Time            // when a status showed last that a stage has ended
-	toldAt    map[string]time.Time            // when the order that a cluster has was written; over K1 the first one
-	failedAt  map[string]int                  // the step in which a stage failed
-	retriedAt map[string]int
-	asked     int            // the step since which tickets are as they are
-	askedOf   map[string]int // the same of a stage
-	tickets   map[string]bool
-	looks     []look
-	chosen    time.Time // when the wanted revision became that
-	times     sourceTimes
-	trust     bool      // the status was lost or is an old one: what it says of stages is believed
-	restoring time.Time // when
-	apart     bool      // the hub was restored and the space was not
-	editedAt  int
-	others    bool // another owner places the workload
+	arrived    map[string]map[version]time.Time // when a cluster came to have a version last
+	good       map[string]map[version]bool      // it was healthy with it since
+	proven     map[string]map[string]bool       // the revisions with which it was part of a fulfilled stage
+	baseline   map[string]version               // what it had before the policy
+	baselines  map[string]map[string]bool       // the revisions that it had when a status was lost
+	handed     map[string]bool                  // it has lost the workload over K0 to another placement, which no report shows and whose Binding stands for the delivery
+	released   map[string]bool                  // the engine may have taken the workload from it
+	movedAt    map[string]int                   // the step of its last other label
+	fulfilled  map[string]map[string]bool       // stages and revisions, of the present rollout
+	ever       map[string]map[string]bool       // the same, of all
+	entered    map[string]time.Time
+	unmet      map[string]map[string]time.Time // when a status was written last whose decision saw no satisfying report, by stage and cluster
+	excused    map[string]map[string]time.Time // when a status was written first whose stage waits for a cluster again
+	endedAt    map[string]time.Time            // when a status showed last that a stage has ended
+	toldAt     map[string]time.Time            // when the order that a cluster has was written; over K1 the first one
+	failedAt   map[string]int                  // the step in which a stage failed
+	retriedAt  map[string]int
+	asked      int            // the step since which tickets are as they are
+	askedOf    map[string]int // the same of a stage
+	tickets    map[string]bool
+	looks      []look
+	chosen     time.Time // when the wanted revision became that
+	times      sourceTimes
+	trust      bool      // the status was lost or is an old one: what it says of before is believed
+	lostStatus bool      // it was lost: the engine says which stages were passed (2.11)
+	restoring  time.Time // when
+	restoredIn int       // and in which step
+	apart      bool      // the hub was restored and the space was not
+	editedAt   int
+	others     bool // another owner places the workload
 }
 
 func newOracle() oracle {
@@ -142,7 +144,7 @@ func (h *history) looked(m *member) {
 func (h *history) lost(m *member) {
 	h.note("cluster %s loses the workload", m.name)
 	h.handed[m.name] = h.kind == overHub && h.members[m.name] != nil && len(h.holds(m.name, "")) > 0
-	if h.members[m.name] != nil && !h.released[m.name] && !h.others && !h.trust {
+	if h.members[m.name] != nil && !h.released[m.name] && !h.others && !(h.trust && !h.kind.places()) {
 		h.broken("S3: cluster %s loses the workload", m.name)
 	}
 }
@@ -170,7 +172,8 @@ func (h *history) retried(stage string) { h.retriedAt[stage] = h.steps }
 // restored notes that a status was lost, or is an old one.
 func (h *history) restored(what string, s v1alpha1.Status) {
 	h.note("restored: %s, to version %d", what, s.Version)
-	h.trust, h.restoring, h.apart = true, h.now, h.apart || what == "the hub" && h.kind == overSpace
+	h.counts["restored: "+what]++
+	h.trust, h.lostStatus, h.restoring, h.restoredIn, h.apart = true, h.lostStatus || what == "again", h.now, h.steps, h.apart || what == "the hub" && h.kind == overSpace
 	if newest := h.newestVersion(); newest > s.Version {
 		h.asked = h.steps // what exists shows that the status is old
 	}
@@ -410,7 +413,7 @@ func (h *history) checkBreak(a *actor, k key, old, stored *unstructured.Unstruct
 func (h *history) checkWithdrawal(a *actor, name string) {
 	m := h.members[name]
 	h.released[name] = true
-	if m == nil || !maps.Equal(m.labels, a.sees(name)) || h.trust || h.others {
+	if m == nil || !maps.Equal(m.labels, a.sees(name)) || h.trust && !h.kind.places() || h.others {
 		return // what has changed since the player looked cannot be called back
 	}
 	s := h.status()
@@ -420,7 +423,7 @@ func (h *history) checkWithdrawal(a *actor, name string) {
 	h.counts["withdrawals"]++
 	switch {
 	case rec.Desired == v1alpha1.Withdrawn:
-		if (h.baseline[name] != version{}) {
+		if (h.baseline[name] != version{}) && !h.vouches(a, name, d) {
 			h.broken("S4: cluster %s had the workload before the policy came, and is withdrawn", name)
 		}
 	case i >= 0 && d.stages[i].withdraw && !d.staged && !h.kind.places(): // the author vouches for it

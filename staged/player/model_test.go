@@ -26,6 +26,7 @@ var (
 	together  = flag.Bool("together", false, "let each chain happen in one step, as in a model that sees less")
 	rules     = flag.String("rules", "", "the invariants that are judged, with commas; all if it is empty")
 	shrinking = flag.Bool("shrink", true, "make a history that breaks an invariant shorter")
+	having    = flag.String("having", "", "play only histories that have an action of this kind, such as restore")
 	scripts   = flag.Bool("script", false, "print the script of the first history")
 )
 
@@ -40,9 +41,13 @@ func TestHistories(t *testing.T) {
 			continue
 		}
 		t.Run(string(kind), func(t *testing.T) {
-			counts, begin := map[string]int{}, time.Now()
+			counts, begin, played := map[string]int{}, time.Now(), 0
 			n := *histories
 			for seed := *firstSeed; seed < *firstSeed+n; seed++ {
+				if *having != "" && !slices.ContainsFunc(actionsOf(seed), func(a action) bool { return a.kind == *having }) {
+					continue
+				}
+				played++
 				h, actions := playSeed(kind, seed, *together)
 				for name, n := range h.counts {
 					counts[name] += n
@@ -58,16 +63,18 @@ func TestHistories(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%d histories from seed %d in %v: %v", n, *firstSeed, time.Since(begin).Round(time.Millisecond), counts)
+			t.Logf("%d histories from seed %d in %v: %v", played, *firstSeed, time.Since(begin).Round(time.Millisecond), counts)
 		})
 	}
 }
 
 // playSeed plays the history of a seed.
 func playSeed(kind fleetKind, seed uint64, together bool) (*history, []action) {
-	actions := randomActions(rand.New(rand.NewPCG(seed, 17)))
+	actions := actionsOf(seed)
 	return replay(kind, seed, actions, false, together), actions
 }
+
+func actionsOf(seed uint64) []action { return randomActions(rand.New(rand.NewPCG(seed, 17))) }
 
 func replay(kind fleetKind, seed uint64, actions []action, verbose, together bool) *history {
 	h := newHistory(kind, rand.New(rand.NewPCG(seed, 5)))
@@ -76,6 +83,7 @@ func replay(kind fleetKind, seed uint64, actions []action, verbose, together boo
 	if seed%2 == 1 { // a rollout has ended before
 		h.settle()
 	}
+	h.use(action{kind: "backup"})
 	for _, a := range actions {
 		if h.do(a); h.fault != "" {
 			return h
@@ -200,7 +208,7 @@ func (h *history) checkEnd() {
 		m := h.members[name]
 		i := d.stageOf(m.labels)
 		last := len(d.stages) - 1
-		if !d.keep && h.kind != overArgo && i >= 0 && !d.stages[last].selects(m.labels) && h.movedAt[name] == 0 && h.restoring.IsZero() && len(m.objects) > 0 {
+		if !d.keep && h.kind != overArgo && i >= 0 && !d.stages[last].selects(m.labels) && h.restoring.IsZero() && len(m.objects) > 0 {
 			h.broken("L1: cluster %s of a passed stage has %s in the end, under retention Move", name, m.has())
 		}
 		if i < 0 || !d.keep && i != len(d.stages)-1 || stageIn(s, d.stages[i].name).Phase == v1alpha1.Failed {

@@ -69,21 +69,41 @@ func (m mutant) play(t *testing.T, source string) string {
 	return row
 }
 
+// kinds are the transports in which the file of a mutant has a part.
+func (m mutant) kinds() []fleetKind {
+	switch {
+	case strings.HasPrefix(m.file, "manifestwork/"):
+		return []fleetKind{overOCM}
+	case strings.HasPrefix(m.file, "application/"):
+		return []fleetKind{overArgo}
+	case m.file == "player/mark.go" || m.file == "player/space.go":
+		return []fleetKind{overSpace}
+	case strings.HasPrefix(m.file, "bindingpolicy/") || m.file == "player/kubestellar.go":
+		return []fleetKind{overSpace, overHub}
+	}
+	return []fleetKind{overSpace, overOCM, overArgo, overHub}
+}
+
+// someHistories is how many histories of one transport are played before those of the next.
+const someHistories = 25
+
 // hunt says which history finds a mutant.
 func (m mutant) hunt(t *testing.T, binary string, more ...string) string {
-	for _, kind := range []fleetKind{overSpace, overOCM, overArgo, overHub} {
-		if *only != "" && *only != string(kind) {
-			continue
-		}
-		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
-		flags := append([]string{"-test.run", "TestHistories", "-over", string(kind), "-histories", fmt.Sprint(*playMutants), "-shrink=false"}, more...)
-		out, _ := exec.CommandContext(ctx, binary, flags...).CombinedOutput()
-		stop()
-		if found := foundBy.FindStringSubmatch(string(out)); found != nil {
-			return fmt.Sprintf("%s by history %s of %s", found[2], found[1], kind)
-		}
-		if strings.Contains(string(out), "panic:") {
-			return "a panic over " + string(kind)
+	for first := *firstSeed; first < *firstSeed+*playMutants; first += someHistories {
+		for _, kind := range m.kinds() {
+			if *only != "" && *only != string(kind) {
+				continue
+			}
+			ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+			flags := append([]string{"-test.run", "TestHistories", "-over", string(kind), "-histories", fmt.Sprint(someHistories), "-history", fmt.Sprint(first), "-shrink=false"}, more...)
+			out, _ := exec.CommandContext(ctx, binary, flags...).CombinedOutput()
+			stop()
+			if found := foundBy.FindStringSubmatch(string(out)); found != nil {
+				return fmt.Sprintf("%s by history %s of %s", found[2], found[1], kind)
+			}
+			if strings.Contains(string(out), "panic:") {
+				return "a panic over " + string(kind)
+			}
 		}
 	}
 	return "**not caught**"
