@@ -3,6 +3,7 @@ package apiserver
 import (
 	"encoding/json"
 	"net/http"
+	"runtime"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -49,6 +50,7 @@ func (c *call) streamList(list *unstructured.UnstructuredList) error {
 				return nil
 			}
 			data = data[:0]
+			runtime.Gosched() // a list of megabytes lets others go on
 		}
 	}
 	flush(append(data, tail...))

@@ -225,12 +225,25 @@ func (c *call) writeList(list *unstructured.UnstructuredList) error {
 	if c.form.streams() {
 		return c.streamList(list)
 	}
+	if err := c.takeFor(list); err != nil {
+		return err
+	}
 	data, err := c.marshalList(list)
 	if err != nil {
 		return err
 	}
+	give(c.ctx)
 	writeBytes(c.w, http.StatusOK, c.form.contentType(""), data)
 	return nil
+}
+
+// takeFor waits until a list may be encoded, if it is long: a listener leaves a processor for other requests.
+func (c *call) takeFor(list *unstructured.UnstructuredList) error {
+	const usual = 256 // bytes of an object
+	if c.server.turns == nil {
+		return nil
+	}
+	return take(c.ctx, usual*len(list.Items))
 }
 
 // options reads the options of a write from the query.
