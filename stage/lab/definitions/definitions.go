@@ -171,14 +171,19 @@ func (x *Index) Read(crd, obj *unstructured.Unstructured) (*unstructured.Unstruc
 
 // isAsWritten reports whether stored objects of a definition need no change before they are read.
 func isAsWritten(crd *unstructured.Unstructured) bool {
-	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
-	return crd.GetGeneration() <= 1 && len(versions) == 1
+	return crd.GetGeneration() <= 1 && len(versionsOf(crd)) == 1
+}
+
+// versionsOf returns spec.versions without a copy: schemas can be large, and each read of an object asks.
+func versionsOf(crd *unstructured.Unstructured) []any {
+	found, _, _ := unstructured.NestedFieldNoCopy(crd.Object, "spec", "versions")
+	versions, _ := found.([]any)
+	return versions
 }
 
 // storageVersion returns the version in which objects are stored.
 func storageVersion(crd *unstructured.Unstructured) string {
-	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
-	for _, v := range versions {
+	for _, v := range versionsOf(crd) {
 		if fields, _ := v.(map[string]any); fields["storage"] == true {
 			name, _ := fields["name"].(string)
 			return name
