@@ -75,7 +75,8 @@ func TestAllFaultsAreNamed(t *testing.T) {
 			`spec.limits[2].default[cpu]: Invalid value: "200m": min value 200m is greater than default value 50m`,
 			`spec.limits[2].maxLimitRequestRatio[cpu]: Invalid value: "500m": ratio 500m is less than 1`,
 		}},
-		"VolumeAttachment": {`{apiVersion: storage.k8s.io/v1, kind: VolumeAttachment, metadata: {name: a}, spec: {attacher: a.b, nodeName: n, source: {inlineVolumeSpec: {capacity: {storage: 1}, hostPath: {path: /}}}}}`, []string{
+		"VolumeAttachment": {`{apiVersion: storage.k8s.io/v1, kind: VolumeAttachment, metadata: {name: a},
+  spec: {attacher: a.b, nodeName: n, source: {inlineVolumeSpec: {capacity: {storage: 1}, hostPath: {path: /}}}}}`, []string{
 			"spec.source.inlineVolumeSpec.accessModes: Required value", "spec.source.inlineVolumeSpec.capacity: Forbidden: may not be specified in the context of inline volumes",
 			"spec.source.inlineVolumeSpec.csi: Required value: has to be specified in the context of inline volumes",
 		}},
