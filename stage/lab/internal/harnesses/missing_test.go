@@ -78,7 +78,6 @@ func TestMissing(t *testing.T) {
 		"mountable-secrets": missingMountableSecrets,
 		"webhooks-in-labs":  missingWebhooks,
 		"declared-features": missingDeclaredFeatures,
-		"quota-of-claims":   missingQuotaOfClaims,
 		"lifecycle":         missingLifecycle,
 		"in-tree-volumes":   missingInTreeVolumes,
 		"wrong-conversions": missingWrongConversions,
@@ -234,19 +233,6 @@ func missingDeclaredFeatures(s *served) {
 	require.NoError(s.t, err)
 	s.Settle()
 	require.True(s.t, s.reports("Node status.declaredFeatures"), s.NotModelled())
-}
-
-func missingQuotaOfClaims(s *served) {
-	s.Apply(`{apiVersion: v1, kind: ResourceQuota, metadata: {name: q}, spec: {hard: {gpu.deviceclass.resource.k8s.io/devices: "1"}}}`)
-	s.Settle()
-	for _, name := range []string{"a", "b"} {
-		s.Apply(`{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: ` + name + `}, spec: {devices: {requests: [{name: r,
-  exactly: {deviceClassName: gpu}}]}}}`)
-	}
-	s.Settle()
-	used, _, err := unstructured.NestedString(s.Get("v1", "ResourceQuota", "q").Object, "status", "used", "gpu.deviceclass.resource.k8s.io/devices")
-	require.NoError(s.t, err)
-	require.Equal(s.t, "0", used)
 }
 
 func missingLifecycle(s *served) {
