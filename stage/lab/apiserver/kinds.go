@@ -19,6 +19,7 @@ import (
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/containers"
 	"github.com/stagecraft-go/stagecraft/stage/lab/definitions"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
@@ -225,10 +226,9 @@ func (x *kindIndex) definedNames() map[schema.GroupVersionKind]customKind {
 	for i := range found.Items {
 		d := &found.Items[i]
 		group, _, _ := unstructured.NestedString(d.Object, "spec", "group")
-		names := mapIn(d.Object, "spec", "names")
-		versions, _, _ := unstructured.NestedFieldNoCopy(d.Object, "spec", "versions")
-		items, _ := versions.([]any)
-		for _, v := range items {
+		names, _ := object.Map(d.Object, "spec", "names")
+		versions, _ := object.Slice(d.Object, "spec", "versions")
+		for _, v := range versions {
 			if fields, ok := v.(map[string]any); ok {
 				kind := schema.GroupVersionKind{Group: group, Version: text(fields, "name"), Kind: text(names, "kind")}
 				kinds[kind] = customKind{d, names, fields}
@@ -266,17 +266,10 @@ func customResource(k memory.Kind, c customKind) *resource {
 	}
 	r.columns, r.definition = columnsOf(c.version), c.definition
 	r.deprecation = deprecationOf(c)
-	if r.schema = mapIn(c.version, "schema", "openAPIV3Schema"); r.schema == nil {
+	if r.schema, _ = object.Map(c.version, "schema", "openAPIV3Schema"); r.schema == nil {
 		r.schema = map[string]any{"type": "object"}
 	}
 	return r
-}
-
-// mapIn returns a map of an object without a copy; nil if there is none.
-func mapIn(object map[string]any, path ...string) map[string]any {
-	found, _, _ := unstructured.NestedFieldNoCopy(object, path...)
-	m, _ := found.(map[string]any)
-	return m
 }
 
 func text(m map[string]any, field string) string {

@@ -20,9 +20,9 @@ var reviews = map[schema.GroupKind]func(*call, *unstructured.Unstructured) (map[
 }
 
 // isVirtual reports whether objects of a kind are answered and not stored: reviews and Bindings.
-func isVirtual(kind schema.GroupKind) bool { return reviews[kind] != nil || kind == binding }
-
-var binding = schema.GroupKind{Kind: "Binding"}
+func isVirtual(kind schema.GroupKind) bool {
+	return reviews[kind] != nil || kind == bindingKind.GroupKind()
+}
 
 // review answers a review.
 func (c *call) review() error {

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/jsonpath"
+
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 )
 
 // A printColumn is an item of additionalPrinterColumns.
@@ -19,13 +21,12 @@ type printColumn struct {
 	path *jsonpath.JSONPath
 }
 
-// columnsOf returns the columns that a version of a definition has, which are made at the first call. One whose path cannot be read is
-// left out: a kube-apiserver refuses such a definition.
+// columnsOf returns the columns that a version of a definition has, which are made at the first call.
+// One whose path cannot be read is left out: a kube-apiserver refuses such a definition.
 func columnsOf(version map[string]any) func() []printColumn {
 	return sync.OnceValue(func() (columns []printColumn) {
-		given, _, _ := unstructured.NestedFieldNoCopy(version, "additionalPrinterColumns")
-		items, _ := given.([]any)
-		for _, item := range items {
+		given, _ := object.Slice(version, "additionalPrinterColumns")
+		for _, item := range given {
 			c, _ := item.(map[string]any)
 			path := jsonpath.New(text(c, "name")).AllowMissingKeys(true)
 			if err := path.Parse("{" + text(c, "jsonPath") + "}"); err != nil {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/stagecraft-go/stagecraft/stage/lab/definitions/internal/form"
+	"github.com/stagecraft-go/stagecraft/stage/lab/internal/object"
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
 
@@ -176,8 +177,7 @@ func isAsWritten(crd *unstructured.Unstructured) bool {
 
 // versionsOf returns spec.versions without a copy: schemas can be large, and each read of an object asks.
 func versionsOf(crd *unstructured.Unstructured) []any {
-	found, _, _ := unstructured.NestedFieldNoCopy(crd.Object, "spec", "versions")
-	versions, _ := found.([]any)
+	versions, _ := object.Slice(crd.Object, "spec", "versions")
 	return versions
 }
 

@@ -152,6 +152,17 @@ func requiredFor(detail string) check {
 	}
 }
 
+// notNil refuses a field that is missing; it may be empty.
+func notNil(detail string) check {
+	return func(f fieldOf) {
+		if f.value == nil {
+			f.add(field.Required(f.path(), detail))
+		}
+	}
+}
+
+var requiredIfNil = notNil("")
+
 func isEmpty(v any) bool {
 	switch v := v.(type) {
 	case nil:

@@ -29,12 +29,6 @@ var (
 	}
 )
 
-func requiredIfNil(f fieldOf) {
-	if f.value == nil {
-		f.add(field.Required(f.path(), ""))
-	}
-}
-
 func exactlyOrFirst(f fieldOf) {
 	exactly, first := f.within["exactly"] != nil, len(list(f.within["firstAvailable"])) > 0
 	switch {

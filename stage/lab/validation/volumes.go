@@ -115,27 +115,19 @@ var persistentVolume = rules{
 	given("volumeMode", mustBe("Block", "Filesystem")),
 	given("hostPath", in(hostPath)), given("nfs", in(nfs)),
 	given("csi", in(rules{of("driver", driverName), of("volumeHandle", required)})),
-	given("nodeAffinity", in(rules{of("required", nodeConstraints, in(nodeSelector))})),
+	given("nodeAffinity", in(rules{of("required", notNil("must specify required node constraints"), in(nodeSelector))})),
 }
 
 // inlineVolume are the checks of a volume that a VolumeAttachment brings: ValidatePersistentVolumeSpec with
 // validateInlineSpec.
 var inlineVolume = rules{
 	of("accessModes", required, accessModes), of("", oneVolume),
-	of("csi", requiredIn("has to be specified in the context of inline volumes"), in(rules{of("driver", driverName), of("volumeHandle", required)})),
+	of("csi", notNil("has to be specified in the context of inline volumes"), in(rules{of("driver", driverName), of("volumeHandle", required)})),
 	given("claimRef", notInline), given("capacity", notInline), given("nodeAffinity", notInline), given("storageClassName", notInline),
 	given("persistentVolumeReclaimPolicy", onlyInline("Retain", "may only be Retain")), given("volumeMode", onlyInline("Filesystem", "may not specify volumeMode other than Filesystem")),
 }
 
 const inInlineVolumes = " in the context of inline volumes"
-
-func requiredIn(detail string) check {
-	return func(f fieldOf) {
-		if f.value == nil {
-			f.add(field.Required(f.path(), detail))
-		}
-	}
-}
 
 func notInline(f fieldOf) {
 	if !isEmpty(f.value) {
@@ -193,12 +185,6 @@ func isVolume(m map[string]any) bool {
 	f := &faults{}
 	volume.check(f, field.NewPath("volume"), m)
 	return len(f.list) == 0
-}
-
-func nodeConstraints(f fieldOf) {
-	if f.value == nil {
-		f.add(field.Required(f.path(), "must specify required node constraints"))
-	}
 }
 
 // driverName is ValidateCSIDriverName of core/validation.

@@ -63,7 +63,7 @@ func lists() (all []attack) {
 			}
 		}},
 		attack{"40 MB written again and again", func(c *client) {
-			for n := range min(4, longer(2)) {
+			for n := range min(4, longer(2)) { // twice in CI: they take turns
 				inParallel(40, func(i int) {
 					c.send(request{method: "PATCH", path: fmt.Sprintf("%s/h%d?fieldManager=x&force=true", configMaps, i%10), kind: applyType,
 						body: text(fmt.Sprintf(`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "h%d"}, "data": {"a": "%d%s"}}`, i%10, n*40+i, strings.Repeat("x", 1<<20)))})
