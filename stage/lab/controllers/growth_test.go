@@ -18,6 +18,7 @@ import (
 	"github.com/stagecraft-go/stagecraft/internal/dev/effort"
 	"github.com/stagecraft-go/stagecraft/internal/dev/race"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/clustertest"
+	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/reads"
 )
 
 // A work is something that a cluster does with n objects of a kind. What one of them costs must not
@@ -195,6 +196,7 @@ func TestWorkIsLevel(t *testing.T) {
 	if race.On {
 		t.Skip("the race detector allocates")
 	}
+	reads.Pause(t)
 	defer debug.SetGCPercent(debug.SetGCPercent(100)) // the lives of pools depend on it
 	set := nothing.memory(t, 0)
 	for _, w := range effort.Some(works) {
