@@ -139,7 +139,7 @@ func (c *client) many(n int, data string) {
 		all = append(all, c.raw(data))
 	}
 	for range 50 {
-		c.get(probed + "sentinel")
+		c.get(probedMaps + "sentinel")
 	}
 	for _, conn := range all {
 		_ = conn.Close()
@@ -160,7 +160,7 @@ func connections() []attack {
 					all = append(all, conn)
 				}
 			}
-			c.get(probed + "sentinel")
+			c.get(probedMaps + "sentinel")
 			for _, conn := range all {
 				_ = conn.Close()
 			}
@@ -183,7 +183,7 @@ func connections() []attack {
 			c.many(5, head(c, "POST "+configMaps)+"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /api HTTP/1.1\r\n\r\n")
 		}},
 		{"a header without end", func(c *client) { c.many(5, "GET /api HTTP/1.1\r\nHost: x\r\n"+strings.Repeat("X-A: b\r\n", 200_000)) }},
-		{"requests in a row", func(c *client) { c.many(5, strings.Repeat(head(c, "GET "+probed+"sentinel")+"\r\n", 500)) }},
+		{"requests in a row", func(c *client) { c.many(5, strings.Repeat(head(c, "GET "+probedMaps+"sentinel")+"\r\n", 500)) }},
 		{"garbage", func(c *client) { c.many(20, strings.Repeat("\x00\xff\r\n", 10_000)) }},
 		{"another protocol", func(c *client) { c.many(20, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"+strings.Repeat("\xff", 10_000)) }},
 		{"watches that nobody reads", func(c *client) {

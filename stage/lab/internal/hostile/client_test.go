@@ -6,8 +6,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -15,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -47,7 +44,7 @@ type answer struct {
 	err  error
 }
 
-// A client sends requests with the token. It remembers what it has created.
+// A client sends requests with the token. It remembers what it has created. It has no t in the process of the probe.
 type client struct {
 	address
 	t       testing.TB
@@ -59,7 +56,7 @@ type client struct {
 
 func newClient(t testing.TB, a address, agent string) *client {
 	pool := x509.NewCertPool()
-	require.True(t, pool.AppendCertsFromPEM([]byte(a.CA)))
+	pool.AppendCertsFromPEM([]byte(a.CA))
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, MaxIdleConnsPerHost: 8, DisableCompression: true}
 	return &client{address: a, t: t, agent: agent, http: &http.Client{Transport: transport, Timeout: 55 * time.Second}}
 }
@@ -156,51 +153,6 @@ func inParallel(n int, do func(i int)) {
 	}
 	close(next)
 	all.Wait()
-}
-
-// A probe uses other objects while attacks go on. It never sends two requests at once.
-type probe struct {
-	*client
-	count   int
-	longest time.Duration
-	stop    chan struct{}
-	done    chan error
-}
-
-const probed = "/api/v1/namespaces/default/configmaps/"
-
-// begin begins to probe: get, patch and list, repeatedly.
-func (c *client) begin() *probe {
-	p := &probe{client: c, stop: make(chan struct{}), done: make(chan error, 1)}
-	go func() { p.done <- p.run() }()
-	return p
-}
-
-// end ends the probe and returns the first request that failed.
-func (p *probe) end() error {
-	close(p.stop)
-	return <-p.done
-}
-
-func (p *probe) run() error {
-	for i := 0; ; i++ {
-		for _, r := range []request{
-			{method: "GET", path: probed + "probe"},
-			{method: "PATCH", path: probed + "probe", kind: mergeType, body: text(fmt.Sprintf(`{"data": {"n": "%d"}}`, i))},
-			{method: "GET", path: "/api/v1/namespaces/default/configmaps?labelSelector=app=probe"},
-		} {
-			begin := time.Now()
-			if a := p.send(r); a.err != nil || a.code != http.StatusOK {
-				return fmt.Errorf("%s %s: %d %.300s: %w", r.method, r.path, a.code, a.body, errors.Join(a.err))
-			}
-			p.count, p.longest = p.count+1, max(p.longest, time.Since(begin))
-		}
-		select {
-		case <-p.stop:
-			return nil
-		default:
-		}
-	}
 }
 
 // object returns the object of an answer.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"sort"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,6 +104,7 @@ type victim struct {
 	t         testing.TB
 	server    *server
 	owner     *client // of the sentinels
+	probe     *probe
 	before    figures
 	idle      time.Duration // the longest that the probe waited without an attack
 	sentinels map[string]string
@@ -118,7 +120,7 @@ const thing = `{"apiVersion": "hostile.io/v1", "kind": "Thing", "metadata": {"na
 
 // newVictim makes the objects of others, and the namespace of the attacks.
 func newVictim(t testing.TB, s *server) *victim {
-	v := &victim{t: t, server: s, owner: newClient(t, s.address, "owner"), sentinels: map[string]string{}, took: map[string]time.Duration{}}
+	v := &victim{t: t, server: s, owner: newClient(t, s.address, "owner"), probe: startProbe(t, s.address), sentinels: map[string]string{}, took: map[string]time.Duration{}}
 	for path, object := range map[string]string{
 		"/api/v1/namespaces": `{"metadata": {"name": "hostile"}}`,
 		"/apis/apiextensions.k8s.io/v1/customresourcedefinitions": definitionOf("thing", `{"type": "object", "x-kubernetes-preserve-unknown-fields": true}`),
@@ -128,64 +130,63 @@ func newVictim(t testing.TB, s *server) *victim {
 		require.Contains(t, []int{http.StatusCreated, http.StatusConflict}, v.owner.post(path, object).code)
 	}
 	for _, name := range []string{"probe", "written"} {
-		v.owner.post(probed[:len(probed)-1], fmt.Sprintf(`{"metadata": {"name": %q, "labels": {"app": "probe"}}, "data": {"n": "0"}}`, name))
+		v.owner.post(strings.TrimSuffix(probedMaps, "/"), fmt.Sprintf(`{"metadata": {"name": %q, "labels": {"app": "probe"}}, "data": {"n": "0"}}`, name))
 	}
 	v.owner.post("/apis/hostile.io/v1/namespaces/default/things", thing)
-	for _, path := range []string{probed + "sentinel", "/api/v1/namespaces/default/secrets/sentinel", "/apis/hostile.io/v1/namespaces/default/things/sentinel"} {
+	for _, path := range []string{probedMaps + "sentinel", "/api/v1/namespaces/default/secrets/sentinel", "/apis/hostile.io/v1/namespaces/default/things/sentinel"} {
 		a := v.owner.get(path)
 		require.Equal(t, http.StatusOK, a.code, "%s: %s %v", path, a.body, a.err)
 		v.sentinels[path] = string(a.body)
 	}
 	v.before = s.figures(t, collecting)
-	p := newClient(t, s.address, probeAgent).begin()
-	for p := 0; p < 200; p++ {
-		v.owner.get(probed + "sentinel")
+	v.probe.begin()
+	for range 200 {
+		v.owner.get(probedMaps + "sentinel")
 	}
-	require.NoError(t, p.end())
-	v.idle = p.longest
+	v.idle = v.probe.end().Longest
 	return v
 }
 
 // play plays attacks, each together with the probe.
 func (v *victim) play(all []attack) {
 	for _, a := range all {
-		p := newClient(v.t, v.server.address, probeAgent).begin()
+		v.probe.begin()
 		attacker, begin := newClient(v.t, v.server.address, "attacker"), time.Now()
 		a.do(attacker)
 		v.took[a.name] = max(v.took[a.name], time.Since(begin))
-		require.NoError(v.t, p.end(), "%s: the probe failed", a.name)
+		found := v.probe.end()
+		require.Empty(v.t, found.Fault, "%s: the probe failed", a.name)
 		attacker.cleanUp()
 		attacker.http.CloseIdleConnections()
-		p.http.CloseIdleConnections()
-		v.check(a.name, p)
+		v.check(a.name, found)
 	}
 }
 
 // check checks that nothing is lost, and that the probe went on.
-func (v *victim) check(name string, p *probe) {
+func (v *victim) check(name string, found probed) {
 	for path, want := range v.sentinels {
 		a := v.owner.get(path)
 		require.NoError(v.t, a.err, name)
 		require.Equal(v.t, want, string(a.body), "%s: %s", name, path)
 	}
 	v.writes++
-	written := v.owner.patch(probed+"written", mergeType, fmt.Sprintf(`{"data": {"n": "%d"}}`, v.writes))
+	written := v.owner.patch(probedMaps+"written", mergeType, fmt.Sprintf(`{"data": {"n": "%d"}}`, v.writes))
 	require.Equal(v.t, http.StatusOK, written.code, "%s: %s", name, written.body)
 	f := v.server.figures(v.t, "")
 	require.LessOrEqual(v.t, f.Overtaken, maxOvertaken, "%s: the probe was overtaken, by %s", name, f.By)
-	require.Less(v.t, p.longest, maxWait, "%s: the probe waited", name)
+	require.Less(v.t, found.Longest, maxWait, "%s: the probe waited", name)
 	if f.Overtaken > v.overtaken.Overtaken {
 		v.overtaken = f
 	}
 	require.LessOrEqual(v.t, v.server.peak(v.t), maxPeak, "%s: bytes of memory", name)
 	if os.Getenv("HOSTILE_VERBOSE") != "" {
 		v.t.Logf("%-60s %8s; probe %d, at most %s, overtaken %d; heap %d MiB, peak %d MiB, %d goroutines",
-			name, v.took[name].Round(time.Millisecond), p.count, p.longest.Round(time.Millisecond), f.Overtaken, f.Heap>>20, v.server.peak(v.t)>>20, f.Goroutines)
+			name, v.took[name].Round(time.Millisecond), found.Count, found.Longest.Round(time.Millisecond), f.Overtaken, f.Heap>>20, v.server.peak(v.t)>>20, f.Goroutines)
 	}
-	v.probed += p.count
-	v.longest = max(v.longest, p.longest)
+	v.probed += found.Count
+	v.longest = max(v.longest, found.Longest)
 	if os.Getenv("HOSTILE_TIMES") != "" {
-		require.LessOrEqual(v.t, p.longest, max(10*v.idle, 100*time.Millisecond), "%s: the probe waited", name)
+		require.LessOrEqual(v.t, found.Longest, max(10*v.idle, 100*time.Millisecond), "%s: the probe waited", name)
 	}
 }
 

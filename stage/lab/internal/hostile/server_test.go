@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"regexp"
@@ -26,9 +27,15 @@ import (
 // isServer is set in the environment of the process that is the server.
 const isServer = "STAGECRAFT_HOSTILE_SERVER"
 
+// roles are what the program does instead of tests if its environment has their name.
+var roles = map[string]func() error{isServer: serve, isProbe: probeServer}
+
 func TestMain(m *testing.M) {
-	if os.Getenv(isServer) != "" {
-		if err := serve(); err != nil {
+	for name, role := range roles {
+		if os.Getenv(name) == "" {
+			continue
+		}
+		if err := role(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -148,29 +155,35 @@ func (o *overtaking) take() figures {
 type server struct {
 	address
 	process *exec.Cmd
-	in      interface{ Write([]byte) (int, error) }
+	in      io.Writer
 	out     *json.Decoder
 }
 
 // start starts a server that the end of the test ends.
 func start(t testing.TB, memory string) *server {
-	self, err := os.Executable()
-	require.NoError(t, err)
-	s := &server{process: exec.Command(self)}
-	s.process.Env = append(os.Environ(), isServer+"=1", "GOMEMLIMIT="+memory, "GOGC=100")
-	s.process.Stderr = os.Stderr
-	in, err := s.process.StdinPipe()
-	require.NoError(t, err)
-	out, err := s.process.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, s.process.Start())
-	s.in, s.out = in, json.NewDecoder(out)
-	t.Cleanup(func() {
-		_ = in.Close()
-		require.NoError(t, s.process.Wait(), "the server has ended with an error")
-	})
+	process, in, out := startSelf(t, isServer+"=1", "GOMEMLIMIT="+memory, "GOGC=100")
+	s := &server{process: process, in: in, out: json.NewDecoder(out)}
 	require.NoError(t, s.out.Decode(&s.address))
 	return s
+}
+
+// startSelf starts this program in one of its roles. It ends with its input, which the end of the test closes.
+func startSelf(t testing.TB, environment ...string) (process *exec.Cmd, in io.WriteCloser, out io.Reader) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	process = exec.Command(self)
+	process.Env = append(os.Environ(), environment...)
+	process.Stderr = os.Stderr
+	in, err = process.StdinPipe()
+	require.NoError(t, err)
+	out, err = process.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, process.Start())
+	t.Cleanup(func() {
+		_ = in.Close()
+		require.NoError(t, process.Wait(), "%s has ended with an error", environment[0])
+	})
+	return process, in, out
 }
 
 // figures asks for those since the last call.
