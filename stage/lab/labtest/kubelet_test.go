@@ -3,6 +3,7 @@ package labtest_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -183,4 +184,26 @@ func TestKubeletsRefusePortsThatAreTaken(t *testing.T) {
 	lab.Delete(object("v1", "Pod", "first"))
 	lab.Advance(time.Minute)
 	require.Equal(t, "Running", field(lab.Get("v1", "Pod", "s-0"), "status", "phase"))
+}
+
+// TestKubeletsObserveGenerations: a change of a spec and a deletion are new generations, and a refused Pod is of one, too.
+func TestKubeletsObserveGenerations(t *testing.T) {
+	lab := labtest.New(t, labtest.Options{Nodes: 1})
+	const spec = `spec: {activeDeadlineSeconds: %d, containers: [{name: c, image: busybox, command: [sleep, "3600"], ports: [{containerPort: 80, hostPort: 80}]}]}`
+	requireObserved := func(name string, want int64) {
+		t.Helper()
+		lab.Advance(5 * time.Second)
+		pod := lab.Get("v1", "Pod", name)
+		require.Equal(t, want, pod.GetGeneration())
+		require.Equal(t, want, field(pod, "status", "observedGeneration"))
+	}
+	lab.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p}, ` + fmt.Sprintf(spec, 600) + "}")
+	requireObserved("p", 1)
+	lab.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p}, ` + fmt.Sprintf(spec, 500) + "}")
+	requireObserved("p", 2)
+	lab.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: refused}, ` + strings.Replace(fmt.Sprintf(spec, 600), "{", "{nodeName: node-1, ", 1) + "}")
+	requireObserved("refused", 1)
+	require.Equal(t, "NodePorts", field(lab.Get("v1", "Pod", "refused"), "status", "reason"))
+	lab.Delete(object("v1", "Pod", "p"))
+	requireObserved("p", 3)
 }

@@ -50,6 +50,7 @@ func refuse(c control.Call, pod *unstructured.Unstructured, reason, message stri
 	status := fields.CloneMap(pod.Object, "status")
 	status["phase"], status["reason"], status["message"] = "Failed", reason, "Pod was rejected: "+message
 	status["startTime"] = fields.FormatTime(c.Now)
+	observe(pod, status)
 	if err := c.WriteStatus(pod, control.Status(status)); err != nil {
 		return reconcile.Result{}, control.IgnoreNotFound(err)
 	}

@@ -395,3 +395,24 @@ func TestProgram(t *testing.T) {
 	require.EqualValues(t, 3, last)
 	require.Equal(t, "Succeeded", pod.Object["status"].(map[string]any)["phase"])
 }
+
+// TestObservedGeneration: the status and each condition of the kubelet say which generation of the Pod they are of, as since Kubernetes 1.34;
+// conditions of others keep what they say.
+func TestObservedGeneration(t *testing.T) {
+	pod := parse(t, "containers: [{name: c, image: i}]", ", generation: 1")
+	pod.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "example.com/others", "status": "True"}}}
+	for _, generation := range []int64{1, 2} {
+		pod.SetGeneration(generation)
+		step, err := kubelet.Next(pod, start, kubelet.Options{})
+		require.NoError(t, err)
+		require.Equal(t, generation, step.Status["observedGeneration"])
+		got := map[string]any{}
+		conditions, _, _ := unstructured.NestedSlice(step.Status, "conditions")
+		for _, c := range conditions {
+			got[c.(map[string]any)["type"].(string)] = c.(map[string]any)["observedGeneration"]
+		}
+		require.Equal(t, map[string]any{"example.com/others": nil, "PodReadyToStartContainers": generation, "Initialized": generation,
+			"ContainersReady": generation, "Ready": generation, "PodScheduled": generation}, got)
+		pod.Object["status"] = step.Status
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"hash/fnv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/conditions"
 	"github.com/stagecraft-go/stagecraft/stage/lab/controllers/internal/fields"
 )
@@ -129,13 +131,22 @@ func (k *kubelet) write() {
 			k.status[statusField(list[0].init)] = statuses
 		}
 	}
+	observe(k.pod, k.status)
 	k.writeConditions()
 	k.writeAddresses()
 }
 
+// observe writes the generation of a Pod into its status or a condition.
+func observe(pod *unstructured.Unstructured, what map[string]any) {
+	if n := pod.GetGeneration(); n > 0 {
+		what["observedGeneration"] = n
+	}
+}
+
 func (k *kubelet) writeConditions() {
+	now := fields.FormatTime(k.now)
 	set := func(kind, reason, message string) {
-		c := conditions.Condition{"type": kind, "status": "True", "lastTransitionTime": fields.FormatTime(k.now)}
+		c := conditions.Condition{"type": kind, "status": "True", "lastTransitionTime": now}
 		if reason != "" {
 			c["reason"] = reason
 		}
@@ -147,7 +158,7 @@ func (k *kubelet) writeConditions() {
 		}
 		k.setCondition(c)
 	}
-	k.setCondition(conditions.Condition{"type": "PodReadyToStartContainers", "status": upper(k.runsAny() || !isTerminal(k.verdict)), "lastTransitionTime": fields.FormatTime(k.now)})
+	k.setCondition(conditions.Condition{"type": "PodReadyToStartContainers", "status": upper(k.runsAny() || !isTerminal(k.verdict)), "lastTransitionTime": now})
 	switch names := k.incomplete(); {
 	case k.verdict == "Succeeded":
 		set("Initialized", "PodCompleted", "")
@@ -163,6 +174,7 @@ func (k *kubelet) writeConditions() {
 		reason, message = "ReadinessGatesNotReady", gates
 	}
 	set("Ready", reason, message)
+	k.setCondition(conditions.Condition{"type": "PodScheduled", "status": "True", "lastTransitionTime": now})
 }
 
 func upper(b bool) string {
@@ -174,6 +186,7 @@ func upper(b bool) string {
 
 // setCondition keeps the time of transition of a condition whose status does not change.
 func (k *kubelet) setCondition(c conditions.Condition) {
+	observe(k.pod, c)
 	list := conditions.List(fields.Slice(k.status, "conditions"))
 	if old := list.Find(c.Field("type")); old != nil && old.Field("status") == c.Field("status") {
 		c["lastTransitionTime"] = old["lastTransitionTime"]
