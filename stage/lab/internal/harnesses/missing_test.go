@@ -78,6 +78,7 @@ func TestMissing(t *testing.T) {
 		"mountable-secrets": missingMountableSecrets,
 		"webhooks-in-labs":  missingWebhooks,
 		"declared-features": missingDeclaredFeatures,
+		"node-admission":    missingNodeAdmission,
 		"lifecycle":         missingLifecycle,
 		"in-tree-volumes":   missingInTreeVolumes,
 		"wrong-conversions": missingWrongConversions,
@@ -238,6 +239,12 @@ func missingDeclaredFeatures(s *served) {
 func missingLifecycle(s *served) {
 	s.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i,
   lifecycle: {postStart: {exec: {command: ["false"]}}}}], volumes: [{name: v, secret: {secretName: missing}}]}}`)
+	s.WaitCurrent()
+}
+
+func missingNodeAdmission(s *served) {
+	s.Apply(`{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeName: node-1, nodeSelector: {disk: ssd},
+  containers: [{name: c, image: i, resources: {requests: {cpu: 100000}}}]}}`)
 	s.WaitCurrent()
 }
 
