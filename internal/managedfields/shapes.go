@@ -18,7 +18,7 @@ type shapes struct {
 }
 
 type shaped struct {
-	of     map[string]any // an object of the shape
+	of     map[string]any // an object of the shape, whose texts outside lists are empty
 	status bool           // the status is among the fields
 	fields map[string]any // in the form FieldsV1
 }
@@ -39,11 +39,72 @@ func (s *shapes) find(obj map[string]any, status bool) map[string]any {
 	return nil
 }
 
-// add remembers the fields, which must not change afterwards.
+// add remembers the fields, which must not change afterwards, unless the shape is large.
 func (s *shapes) add(obj map[string]any, status bool, fields map[string]any) {
+	c := skeleton{room: largestShape}
+	of, _ := c.copy(obj, false).(map[string]any)
+	if c.room < 0 {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	*s.place(obj) = shaped{object.CopyMap(obj), status, fields}
+	*s.place(obj) = shaped{of, status, fields}
+}
+
+// largestShape is the size up to which a shape is remembered: of each type there are 64, which nobody
+// forgets. A Pod with ten containers has about half of it.
+const largestShape = 32 << 10
+
+// A skeleton copies what the shape of an object depends on, as long as there is room.
+type skeleton struct{ room int }
+
+// perValue is the least size of a value.
+const perValue = 32
+
+func (c *skeleton) copy(v any, inList bool) any {
+	if c.room -= perValue; c.room < 0 {
+		return nil
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		return c.copyMap(v, inList)
+	case []any:
+		return c.copyList(v)
+	case string:
+		if !inList {
+			return ""
+		}
+		c.room -= len(v)
+	}
+	return v
+}
+
+func (c *skeleton) copyMap(m map[string]any, inList bool) any {
+	if m == nil {
+		return m
+	}
+	out := map[string]any{}
+	for name, v := range m {
+		if c.room -= len(name); c.room < 0 {
+			break
+		}
+		out[name] = c.copy(v, inList)
+	}
+	return out
+}
+
+func (c *skeleton) copyList(list []any) any {
+	if list == nil {
+		return list
+	}
+	out := make([]any, 0, min(len(list), c.room/perValue))
+	for _, v := range list {
+		if c.room < 0 {
+			break
+		}
+		out = append(out, c.copy(v, true))
+	}
+	return out
 }
 
 // hash is equal for objects of one shape.

@@ -68,6 +68,15 @@ func (s *store) settle() {
 	s.releaseNamespaces()
 	for !s.options.LateCollection && s.collect() {
 	}
+	s.bury()
+}
+
+// bury lets go of the objects that a write has removed. Their tables keep the records for a while.
+func (s *store) bury() {
+	for _, r := range s.dropped {
+		r.slot.set(nil)
+	}
+	s.dropped = nil
 }
 
 func (s *store) collect() bool {

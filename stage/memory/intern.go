@@ -12,7 +12,7 @@ import (
 // An interner makes new objects share equal parts: the Pods of a workload have the same containers,
 // labels and owners. It has two hash tables, one for maps and lists, and one for strings. Both are
 // small for the first objects. A new value replaces the value at its place in the table. Values in
-// the tables never change.
+// the tables never change. No value in them is large, since nothing forgets them.
 //
 // An interner changes no result. It only saves memory: Pods that differ only in their names take
 // less than half. The values of patches are not looked up, because most of them are new, such as
@@ -31,6 +31,10 @@ const (
 
 	// internDepth is the depth to which the interner looks for shared parts of a new spec.
 	internDepth = 3
+
+	largestText = 4 << 10 // bytes of a string in the table
+	largestPart = 8 << 10 // and of a map or list: those of its strings, and perValue for each value
+	perValue    = 32
 )
 
 func newInterner() *interner { return &interner{seed: maphash.MakeSeed()} }
@@ -135,6 +139,12 @@ func (a interning) key(name string) string {
 
 // text returns the string of the table as an any; boxed is s as an any, or nil.
 func (a interning) text(s string, boxed any) any {
+	if len(s) > largestText {
+		if boxed == nil {
+			return s
+		}
+		return boxed
+	}
 	at := maphash.String(a.seed, s) % uint64(len(a.texts))
 	if found, ok := a.texts[at].(string); ok && found == s {
 		return a.texts[at]
@@ -147,16 +157,27 @@ func (a interning) text(s string, boxed any) any {
 }
 
 // place returns the place of a value in the table. It returns false for values that are not
-// interned: values with nulls, or with types that JSON does not have.
+// interned: large ones, values with nulls, or with types that JSON does not have.
 func (p *interner) place(v any) (int, bool) {
-	h, ok := p.hash(v)
-	return int(h % uint64(len(p.parts))), ok
+	h := hashing{p.seed, largestPart}
+	sum, ok := h.hash(v)
+	return int(sum % uint64(len(p.parts))), ok
 }
 
-func (p *interner) hash(v any) (uint64, bool) {
+// A hashing computes the hash of a value, as long as there is room.
+type hashing struct {
+	seed maphash.Seed
+	room int // bytes
+}
+
+func (h *hashing) hash(v any) (uint64, bool) {
+	if h.room -= perValue; h.room < 0 {
+		return 0, false
+	}
 	switch v := v.(type) {
 	case string:
-		return maphash.String(p.seed, v), true
+		h.room -= len(v)
+		return maphash.String(h.seed, v), h.room >= 0
 	case bool:
 		if v {
 			return 1, true
@@ -167,35 +188,36 @@ func (p *interner) hash(v any) (uint64, bool) {
 	case float64:
 		return mix(math.Float64bits(v)), v == v
 	case map[string]any:
-		return p.hashMap(v)
+		return h.hashMap(v)
 	case []any:
-		return p.hashList(v)
+		return h.hashList(v)
 	default:
 		return 0, false
 	}
 }
 
 // hashMap does not depend on the order of the members.
-func (p *interner) hashMap(m map[string]any) (uint64, bool) {
+func (h *hashing) hashMap(m map[string]any) (uint64, bool) {
 	sum := uint64(len(m))
 	for name, v := range m {
-		h, ok := p.hash(v)
+		h.room -= len(name)
+		of, ok := h.hash(v)
 		if !ok {
 			return 0, false
 		}
-		sum += mix(h + maphash.String(p.seed, name))
+		sum += mix(of + maphash.String(h.seed, name))
 	}
 	return mix(sum), m != nil
 }
 
-func (p *interner) hashList(list []any) (uint64, bool) {
+func (h *hashing) hashList(list []any) (uint64, bool) {
 	sum := uint64(len(list))
 	for _, v := range list {
-		h, ok := p.hash(v)
+		of, ok := h.hash(v)
 		if !ok {
 			return 0, false
 		}
-		sum = mix(sum + h)
+		sum = mix(sum + of)
 	}
 	return mix(sum + 1), list != nil
 }

@@ -138,7 +138,7 @@ func (c *Cluster) firstPage(ctx context.Context, k *kind, p page, l listing) (_ 
 
 // stateOf returns all objects of a table in the namespace and at the version of a listing.
 func (s *store) stateOf(t *table, l listing) (page, error) {
-	p := page{version: s.version, of: t, namespace: l.namespace}
+	p := page{version: s.version, of: t, namespace: l.namespace, bytes: t.bytes}
 	switch {
 	case l.notOlderThan > s.version:
 		return p, tooLarge(l.notOlderThan, s.version)
@@ -182,6 +182,7 @@ type page struct {
 	objects   []*unstructured.Unstructured
 	of        *table
 	namespace string
+	bytes     int    // of the table's objects, as far as they are known
 	token     string // continue token of the next page; "" without one
 	left      int    // objects in further pages
 }
@@ -205,7 +206,24 @@ type pages struct {
 func (p *pages) split(all page, limit int64) page {
 	p.count++
 	p.lists[p.count%uint64(len(p.lists))] = all
+	p.forget()
 	return all.part(p.count, 0, int(limit))
+}
+
+// mostPaged is the limit of the bytes of the lists that are kept, in addition to the last two: the objects
+// of a list can be removed or replaced long before its client reads the next page.
+const mostPaged = 64 << 20
+
+// forget forgets the oldest lists if they are too large together.
+func (p *pages) forget() {
+	const always = 2
+	bytes := 0
+	for age := uint64(always); age < uint64(len(p.lists)) && age <= p.count; age++ {
+		list := &p.lists[(p.count-age)%uint64(len(p.lists))]
+		if bytes += list.bytes; bytes > mostPaged {
+			*list = page{}
+		}
+	}
 }
 
 // part returns the page that begins at an offset.
@@ -223,12 +241,12 @@ func (p page) part(number uint64, from, limit int) page {
 
 // next returns the page at a place. A place is for the list that it was made for.
 func (p *pages) next(l listing, of *table) (page, error) {
-	if l.from.list > p.count {
+	if l.from.list == 0 || l.from.list > p.count {
 		return page{}, errToken("")
 	}
 	all := p.lists[l.from.list%uint64(len(p.lists))]
 	switch {
-	case l.from.list+uint64(len(p.lists)) <= p.count:
+	case l.from.list+uint64(len(p.lists)) <= p.count || all.of == nil:
 		return page{}, apierrors.NewResourceExpired("The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.")
 	case all.of != of || all.namespace != l.namespace || l.from.offset > len(all.objects):
 		return page{}, errToken("")

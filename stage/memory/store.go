@@ -29,6 +29,7 @@ type store struct {
 	blocking   map[types.UID]map[*record]struct{} // by owner whose dependents were examined: the dependents that block its deletion; nil in a fork, which examines them again
 	garbage    []collection                       // the next objects for the garbage collector, in order
 	emptied    []string                           // namespaces whose last object was removed
+	dropped    []*record                          // removed by the write that goes on
 	terminated map[*record]struct{}               // terminating namespaces that still contain objects
 	generated  tallies[string]                    // names generated, by prefix
 	expiries   expiries                           // of Events
@@ -78,7 +79,7 @@ func (s *store) currentTimestamp() any {
 type record struct {
 	kind *kind
 	key  types.NamespacedName
-	slot slot
+	slot slot // empty after the write that removes the object
 	gone bool
 
 	bytes    int  // of the object; 0: not known
@@ -101,6 +102,7 @@ type table struct {
 	byNode       nodeIndex
 	packer       *packer // nil until an object is packed
 	packFrom     int     // the number of records above which idle objects are packed
+	bytes        int     // of the objects, as far as they are known
 
 	apiVersion string // the group that all its kinds have; "" if there are several
 }
@@ -191,6 +193,7 @@ func (s *store) put(r *record, obj map[string]any) { s.putWeighed(r, obj, r.byte
 
 // putWeighed is put for an object whose size is known, or 0.
 func (s *store) putWeighed(r *record, obj map[string]any, bytes int) {
+	r.kind.table.bytes += bytes - r.bytes
 	r.bytes = bytes
 	old, next := r.object(), &unstructured.Unstructured{Object: obj}
 	s.step(metadataOf(obj))
@@ -273,6 +276,8 @@ func (s *store) drop(r *record) {
 	}
 	t, last := r.kind.table, r.object()
 	r.gone = true
+	s.dropped = append(s.dropped, r)
+	t.bytes -= r.bytes
 	delete(t.records, r.key)
 	delete(s.terminated, r)
 	delete(s.expiries.last, r)

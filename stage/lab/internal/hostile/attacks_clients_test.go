@@ -86,6 +86,17 @@ func floods() []attack {
 		flood("a flood of Pods", 300, "/api/v1/namespaces/hostile/pods", `{"metadata": {"name": "p%d"}, "spec": {"terminationGracePeriodSeconds": 0, "containers": [{"name": "c", "image": "i"}]}}`),
 		flood("a flood of namespaces", 50, "/api/v1/namespaces", `{"metadata": {"name": "hostile-%d"}}`),
 		{"many field managers", func(c *client) { manage(c, longer(200)) }},
+		{"large ConfigMaps that come and go", func(c *client) {
+			inParallel(longer(100), func(i int) { c.come(i, 1<<20); c.goAway(i) })
+		}},
+		{"large lists of which one page is read", func(c *client) {
+			const large = 10
+			for n := range longer(8) {
+				inParallel(large, func(i int) { c.come(n*large+i, 1<<20) })
+				c.get(configMaps + "?limit=1")
+				inParallel(large, func(i int) { c.goAway(n*large + i) })
+			}
+		}},
 		{"large bodies at once", func(c *client) {
 			body := fmt.Sprintf(`{"metadata": {"name": "x"}, "data": %s}`, members(25_000))
 			inParallel(8, func(int) { c.post(configMaps, body) })
@@ -103,6 +114,16 @@ func floods() []attack {
 			})
 		}},
 	}
+}
+
+// come creates a ConfigMap with a text of its own.
+func (c *client) come(i, size int) {
+	c.post(configMaps, fmt.Sprintf(`{"metadata": {"name": "large%d"}, "data": {"a%[1]d": "%[1]d%[2]s"}}`, i, strings.Repeat("x", size)))
+}
+
+// goAway deletes it.
+func (c *client) goAway(i int) {
+	c.send(request{method: "DELETE", path: fmt.Sprintf("%s/large%d", configMaps, i)})
 }
 
 // dial opens a connection with TLS; nil without one.
