@@ -51,8 +51,8 @@ func (s *shapes) add(obj map[string]any, status bool, fields map[string]any) {
 	*s.place(obj) = shaped{of, status, fields}
 }
 
-// largestShape is the size up to which a shape is remembered: of each type there are 64, which nobody
-// forgets. A Pod with ten containers has about half of it.
+// largestShape is the size up to which a shape is remembered: of each type 64 are kept as
+// long as the type. A Pod with ten containers has about half of it.
 const largestShape = 32 << 10
 
 // A skeleton copies what the shape of an object depends on, as long as there is room.

@@ -186,7 +186,7 @@ func TestKubeletsRefusePortsThatAreTaken(t *testing.T) {
 	require.Equal(t, "Running", field(lab.Get("v1", "Pod", "s-0"), "status", "phase"))
 }
 
-// TestKubeletsObserveGenerations: a change of a spec and a deletion are new generations, and a refused Pod is of one, too.
+// TestKubeletsObserveGenerations: a change of a spec and a deletion are new generations, and a refused Pod has observed its generation.
 func TestKubeletsObserveGenerations(t *testing.T) {
 	lab := labtest.New(t, labtest.Options{Nodes: 1})
 	const spec = `spec: {activeDeadlineSeconds: %d, containers: [{name: c, image: busybox, command: [sleep, "3600"], ports: [{containerPort: 80, hostPort: 80}]}]}`

@@ -116,7 +116,7 @@ func floods() []attack {
 	}
 }
 
-// come creates a ConfigMap with a text of its own.
+// come creates a ConfigMap with a text that no other has.
 func (c *client) come(i, size int) {
 	c.post(configMaps, fmt.Sprintf(`{"metadata": {"name": "large%d"}, "data": {"a%[1]d": "%[1]d%[2]s"}}`, i, strings.Repeat("x", size)))
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The probe is a process of its own, as other clients of a server are: in the process of the attacks it would also wait for a processor while
+// The probe is another process, as other clients of a server are: in the process of the attacks it would also wait for a processor while
 // they write and read their megabytes.
 
 // isProbe is set in the environment of the process that is the probe.
@@ -76,7 +76,7 @@ func probeServer() error {
 	return nil
 }
 
-// probe gets, patches and lists, again and again, one request after another. It ends when it is stopped or a request fails.
+// probe gets, patches and lists repeatedly, one request after another. It ends when it is stopped or a request fails.
 func (c *client) probe(stop <-chan struct{}) (f probed) {
 	defer c.http.CloseIdleConnections()
 	for i := 0; ; i++ {
