@@ -3,6 +3,7 @@ package definitions
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -24,8 +25,12 @@ const (
 	maxDefaults = 3 << 20
 
 	// maxStates is the limit of the states of all patterns of one definition, each pattern counted
-	// once. The validators of Kubernetes keep each compiled pattern, about 100 bytes for a state.
+	// once. A state takes about 100 bytes.
 	maxStates = 50_000
+
+	// maxKept is the limit of the states of the patterns of all definitions that a process has had,
+	// each pattern counted once: the validators of Kubernetes keep what they have compiled.
+	maxKept = 2_000_000
 )
 
 // weights say what the values of a part of a schema cost. They are immutable.
@@ -300,13 +305,13 @@ func statesIn(v any) (most int) {
 	return most
 }
 
-// patternFaults returns a fault if the patterns of a definition have more than 50,000 states.
+// patternFaults returns a fault if the patterns of a definition have too many states.
 func patternFaults(crd *apiextensions.CustomResourceDefinition) field.ErrorList {
-	known, sum := map[string]bool{}, 0
+	found, sum := map[string]int{}, 0
 	visit := func(s *apiextensions.JSONSchemaProps) {
-		if s.Pattern != "" && !known[s.Pattern] {
-			known[s.Pattern] = true
-			sum += celpatterns.States(s.Pattern)
+		if _, known := found[s.Pattern]; s.Pattern != "" && !known {
+			found[s.Pattern] = celpatterns.States(s.Pattern)
+			sum += found[s.Pattern]
 		}
 	}
 	if crd.Spec.Validation != nil {
@@ -317,10 +322,50 @@ func patternFaults(crd *apiextensions.CustomResourceDefinition) field.ErrorList 
 			visitSchemas(v.Schema.OpenAPIV3Schema, visit)
 		}
 	}
-	if sum <= maxStates {
+	fault := ""
+	switch {
+	case sum > maxStates:
+		fault = fmt.Sprintf("the patterns of the schemas have %d states: the limit is %d; use smaller repetitions", sum, maxStates)
+	case !compiled.add(found):
+		fault = fmt.Sprintf("the patterns of all definitions that this process has had would have more than %d states, and are never forgotten: use smaller repetitions, or another process", maxKept)
+	default:
 		return nil
 	}
-	return field.ErrorList{field.Forbidden(field.NewPath("spec", "versions"), fmt.Sprintf("the patterns of the schemas have %d states: the limit is %d; use smaller repetitions", sum, maxStates))}
+	return field.ErrorList{field.Forbidden(field.NewPath("spec", "versions"), fault)}
+}
+
+// compiled are the patterns of all definitions of this process.
+var compiled = patterns{limit: maxKept}
+
+// patterns are those that validators keep.
+type patterns struct {
+	mu     sync.Mutex
+	limit  int // of states
+	states int
+	known  map[string]struct{}
+}
+
+// add adds patterns with their states. It adds nothing and returns false if that were too many.
+func (p *patterns) add(found map[string]int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	sum := p.states
+	for text, states := range found {
+		if _, known := p.known[text]; !known {
+			sum += states
+		}
+	}
+	if sum > p.limit {
+		return false
+	}
+	if p.known == nil {
+		p.known = map[string]struct{}{}
+	}
+	for text := range found {
+		p.known[text] = struct{}{}
+	}
+	p.states = sum
+	return true
 }
 
 // visitSchemas calls a function for a schema and all schemas inside.
