@@ -337,7 +337,7 @@ func patternFaults(crd *apiextensions.CustomResourceDefinition) field.ErrorList 
 // compiled are the patterns of all definitions of this process.
 var compiled = patterns{limit: maxKept}
 
-// patterns are those that validators keep.
+// patterns are what validators keep.
 type patterns struct {
 	mu     sync.Mutex
 	limit  int // of states
