@@ -22,7 +22,7 @@ type Converter struct {
 	factory *conversion.CRConverterFactory
 
 	mu         sync.Mutex
-	converters map[string]*converter // by the name of the definition
+	converters kept[*converter] // by the name of the definition
 }
 
 // A converter is made for one state of a definition.
@@ -38,7 +38,7 @@ func NewConverter(h Handlers) (*Converter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Converter{factory: factory, converters: map[string]*converter{}}, nil
+	return &Converter{factory: factory}, nil
 }
 
 // Convert sends one review for all objects. It returns when the context ends, and the call then
@@ -104,7 +104,7 @@ func apart(obj runtime.Object) (objs []*unstructured.Unstructured) {
 func (c *Converter) converter(crd *unstructured.Unstructured) (runtime.ObjectConvertor, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if known := c.converters[crd.GetName()]; known != nil && known.of == crd {
+	if known := c.converters.of[crd.GetName()]; known != nil && known.of == crd {
 		return known, nil
 	}
 	given := &apiextensionsv1.CustomResourceDefinition{}
@@ -116,9 +116,6 @@ func (c *Converter) converter(crd *unstructured.Unstructured) (runtime.ObjectCon
 	if err != nil {
 		return nil, err
 	}
-	if len(c.converters) >= pluginsToForget {
-		clear(c.converters)
-	}
-	c.converters[crd.GetName()] = &converter{crd, direct}
+	c.converters.put(crd.GetName(), &converter{crd, direct}, sizeOf(crd.Object))
 	return direct, nil
 }

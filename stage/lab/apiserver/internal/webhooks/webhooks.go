@@ -18,10 +18,9 @@ import (
 )
 
 var (
-	group           = schema.GroupVersion{Group: "admissionregistration.k8s.io", Version: "v1"}
-	mutatingKind    = group.WithKind("MutatingWebhookConfiguration")
-	validatingKind  = group.WithKind("ValidatingWebhookConfiguration")
-	pluginsToForget = 256
+	group          = schema.GroupVersion{Group: "admissionregistration.k8s.io", Version: "v1"}
+	mutatingKind   = group.WithKind("MutatingWebhookConfiguration")
+	validatingKind = group.WithKind("ValidatingWebhookConfiguration")
 )
 
 // A Caller calls webhooks. It is safe for concurrent use; forks of a cluster share it.
@@ -32,7 +31,7 @@ type Caller struct {
 	before   func(*memory.Review) func(context.Context, admission.Attributes, admission.ObjectInterfaces) error
 
 	mu      sync.Mutex
-	plugins map[string]*plugin // by what they were made of
+	plugins kept[*plugin] // by what they were made of
 }
 
 // Options are those of a Caller.
@@ -47,7 +46,7 @@ type Options struct {
 
 // New returns a Caller.
 func New(o Options) *Caller {
-	return &Caller{handler: o.Handlers, compiler: o.Compiler, objects: o.Objects, before: o.Before, plugins: map[string]*plugin{}}
+	return &Caller{handler: o.Handlers, compiler: o.Compiler, objects: o.Objects, before: o.Before}
 }
 
 // Hooks are the hooks of a cluster that call its webhooks.
@@ -132,7 +131,7 @@ func (c *Caller) plugin(v *memory.Review, kind schema.GroupVersionKind, configur
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p := c.plugins[key.String()]; p != nil {
+	if p := c.plugins.of[key.String()]; p != nil {
 		return p, nil
 	}
 	p, err := newPlugin(kind, configurations, namespace, c.handler)
@@ -140,10 +139,11 @@ func (c *Caller) plugin(v *memory.Review, kind schema.GroupVersionKind, configur
 		return nil, err
 	}
 	p.of = configurations
-	if len(c.plugins) >= pluginsToForget {
-		clear(c.plugins)
+	bytes := 0
+	for _, u := range configurations {
+		bytes += sizeOf(u.Object)
 	}
-	c.plugins[key.String()] = p
+	c.plugins.put(key.String(), p, bytes)
 	return p, nil
 }
 
