@@ -71,8 +71,28 @@ func (l *Lab) write(obj, made *unstructured.Unstructured, apart bool) (err error
 		}
 		made.Object["status"] = status
 	}
+	if made.GroupVersionKind() == pods {
+		observe(made)
+	}
 	_, err = l.Cluster().Update(ctx, made, metav1.UpdateOptions{}, "status")
 	return err
+}
+
+// observe says in the status of a Pod, and in its conditions, that they are of the present generation,
+// as kubelets and the scheduler do.
+func observe(pod *unstructured.Unstructured) {
+	status, _ := object.Map(pod.Object, "status")
+	if status == nil || pod.GetGeneration() == 0 {
+		return
+	}
+	status = runtime.DeepCopyJSON(status)
+	pod.Object["status"], status["observedGeneration"] = status, pod.GetGeneration()
+	conditions, _ := object.Slice(status, "conditions")
+	for _, v := range conditions {
+		if c, ok := object.ToMap(v); ok {
+			c["observedGeneration"] = pod.GetGeneration()
+		}
+	}
 }
 
 // holds reports whether an object is held in a state by Drive.
