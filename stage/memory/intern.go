@@ -176,8 +176,10 @@ func (h *hashing) hash(v any) (uint64, bool) {
 	}
 	switch v := v.(type) {
 	case string:
-		h.room -= len(v)
-		return maphash.String(h.seed, v), h.room >= 0
+		if h.room -= len(v); h.room < 0 {
+			return 0, false
+		}
+		return maphash.String(h.seed, v), true
 	case bool:
 		if v {
 			return 1, true
