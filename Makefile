@@ -13,7 +13,7 @@ SEED ?= 1
 MEMORY ?= 11GiB
 DURATION ?= 30m
 DIR ?= proxy
-SUITES ?= controller-runtime jobset lws karpenter
+SUITES ?= controller-runtime jobset lws karpenter cluster-api kueue
 
 .PHONY: specs restored page site apiserver-figures binaries conformance-apps conformance-e2e controllers-e2e programs demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators hunt-kubernetes oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories player-histories mutants former-engine hostile e2e recordings suites tidy matrix release develop api proxy metering race growth clients
 
@@ -144,7 +144,7 @@ conformance-e2e: ## Kubernetes' conformance tests of SIGS on the server in memor
 specs: ## specs of Kubernetes beyond its conformance tests, drawn by seed before their first run, on its own control plane and in memory (at most two hours)
 	cd internal/dev/e2e/conformance && STAGECRAFT_E2E=1 $(GO) run . -specs && STAGECRAFT_E2E=1 $(GO) run . -specs -memory
 
-suites: ## integration tests of others, SUITES, on etcd and kube-apiserver and on stage/lab/apiserver (half an hour)
+suites: ## integration tests of others, SUITES, on etcd and kube-apiserver and on stage/lab/apiserver (two hours)
 	cd internal/dev/e2e/suites && for suite in $(SUITES); do STAGECRAFT_E2E=1 $(GO) run . -suite $$suite || exit; done
 
 controllers-e2e: ## kube-controller-manager and kube-scheduler on stage/lab/apiserver for DURATION (5m), our controllers off

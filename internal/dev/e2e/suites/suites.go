@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/stagecraft-go/stagecraft/internal/files"
 )
@@ -25,10 +24,6 @@ type suite struct {
 	// generated are files that the Makefile of the module makes for its tests, by kustomize: directories
 	// of kustomizations by the names of the files.
 	generated map[string]string
-
-	// copied are directories that the Makefile of the module copies out of modules that it requires: the
-	// modules with their versions and the directories there, with // between them, by the directories.
-	copied map[string]string
 
 	// nested are directories that are modules themselves, of the same version, whose replacements the
 	// module requires: the directories by the modules. The module proxy leaves them out of the module.
@@ -72,14 +67,6 @@ var suites = map[string]suite{
 		module: "sigs.k8s.io/lws", version: "v0.9.0",
 		packages: []string{"test/integration/controllers", "test/integration/webhooks"},
 	},
-	"trainer": {
-		module: "github.com/kubeflow/trainer/v2", version: "v2.0.0",
-		packages: []string{"test/integration/controller", "test/integration/webhooks"},
-		copied: map[string]string{
-			"manifests/external-crds/jobset-operator":   "sigs.k8s.io/jobset@v0.8.2//config/components/crd/bases",
-			"manifests/external-crds/scheduler-plugins": "sigs.k8s.io/scheduler-plugins@v0.30.6//manifests/coscheduling",
-		},
-	},
 }
 
 func names() []string { return slices.Sorted(maps.Keys(suites)) }
@@ -91,7 +78,7 @@ func prepare(ctx context.Context, s suite, kubectl string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(cache, "stagecraft", "suites", filepath.Base(strings.TrimSuffix(s.module, "/v2"))+"@"+s.version)
+	dir := filepath.Join(cache, "stagecraft", "suites", filepath.Base(s.module)+"@"+s.version)
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
@@ -102,13 +89,9 @@ func prepare(ctx context.Context, s suite, kubectl string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	err = copyModule(ctx, s.module+"@"+s.version, "", part)
+	err = copyModule(ctx, s.module, s.version, part)
 	for module, at := range s.nested {
-		err = errors.Join(err, copyModule(ctx, module+"@"+s.version, "", filepath.Join(part, at)))
-	}
-	for at, from := range s.copied {
-		module, folder, _ := strings.Cut(from, "//")
-		err = errors.Join(err, copyModule(ctx, module, folder, filepath.Join(part, at)))
+		err = errors.Join(err, copyModule(ctx, module, s.version, filepath.Join(part, at)))
 	}
 	if err == nil {
 		err = generate(ctx, s, part, kubectl)
@@ -140,14 +123,14 @@ func generate(ctx context.Context, s suite, dir, kubectl string) error {
 	return nil
 }
 
-// copyModule copies a folder of a module, or all of it, into a directory.
-func copyModule(ctx context.Context, module, folder, to string) error {
-	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
+// copyModule copies a module into a directory.
+func copyModule(ctx context.Context, module, version, to string) error {
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module+"@"+version)
 	cmd.Dir = os.TempDir() // no module's
 	out, err := cmd.Output()
 	var answer struct{ Dir, Error string }
 	if e := json.Unmarshal(out, &answer); e != nil || answer.Error != "" {
-		return fmt.Errorf("downloading %s: %w %s", module, errors.Join(err, e), answer.Error)
+		return fmt.Errorf("downloading %s@%s: %w %s", module, version, errors.Join(err, e), answer.Error)
 	}
-	return os.CopyFS(to, os.DirFS(filepath.Join(answer.Dir, folder)))
+	return os.CopyFS(to, os.DirFS(answer.Dir))
 }
