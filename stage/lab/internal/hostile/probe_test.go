@@ -78,6 +78,10 @@ func probeServer() error {
 
 // probe gets, patches and lists repeatedly, one request after another. It ends when it is stopped or a request fails.
 func (c *client) probe(stop <-chan struct{}) (f probed) {
+	pause := 3 * time.Millisecond // otherwise it takes a third of the time of the corpus
+	if os.Getenv("HOSTILE_TIMES") != "" {
+		pause = 0
+	}
 	defer c.http.CloseIdleConnections()
 	for i := 0; ; i++ {
 		for _, r := range []request{
@@ -95,7 +99,7 @@ func (c *client) probe(stop <-chan struct{}) (f probed) {
 		select {
 		case <-stop:
 			return f
-		default:
+		case <-time.After(pause):
 		}
 	}
 }
