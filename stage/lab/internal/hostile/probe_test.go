@@ -3,7 +3,6 @@ package hostile_test
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -91,7 +90,7 @@ func (c *client) probe(stop <-chan struct{}) (f probed) {
 		} {
 			begin := time.Now()
 			if a := c.send(r); a.err != nil || a.code != http.StatusOK {
-				f.Fault = fmt.Sprintf("%s %s: %d %.300s %v", r.method, r.path, a.code, a.body, errors.Join(a.err))
+				f.Fault = fmt.Sprintf("%s %s: %d %.300s %v", r.method, r.path, a.code, a.body, a.err)
 				return f
 			}
 			f.Count, f.Longest = f.Count+1, max(f.Longest, time.Since(begin))

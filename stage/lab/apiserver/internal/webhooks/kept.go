@@ -12,7 +12,8 @@ const (
 	mostBytes = 32 << 20
 )
 
-// put keeps what was made of objects of about that size. The newest is kept whatever its size.
+// put keeps what was made of objects of about that size. The newest is kept whatever its size; what it replaces is
+// counted until all are forgotten.
 func (k *kept[T]) put(key string, made T, bytes int) {
 	if k.of == nil || len(k.of) >= mostKept || k.bytes+bytes > mostBytes {
 		k.of, k.bytes = map[string]T{}, 0
