@@ -29,8 +29,10 @@ const (
 	maxStates = 50_000
 
 	// maxKept is the limit of the states of the patterns of all definitions that a process has had,
-	// each pattern counted once: the validators of Kubernetes keep what they have compiled.
-	maxKept = 2_000_000
+	// each pattern counted once: the validators of Kubernetes keep what they have compiled. A definition
+	// with at most usualStates of new patterns is accepted beyond it: one client must not use it up for others.
+	maxKept     = 2_000_000
+	usualStates = 1_000
 )
 
 // weights say what the values of a part of a schema cost. They are immutable.
@@ -327,7 +329,7 @@ func patternFaults(crd *apiextensions.CustomResourceDefinition) field.ErrorList 
 	case sum > maxStates:
 		fault = fmt.Sprintf("the patterns of the schemas have %d states: the limit is %d; use smaller repetitions", sum, maxStates)
 	case !compiled.add(found):
-		fault = fmt.Sprintf("the patterns of all definitions that this process has had would have more than %d states, and are never forgotten: use smaller repetitions, or another process", maxKept)
+		fault = fmt.Sprintf("the patterns of all definitions that this process has had would have more than %d states, and are never forgotten; new ones may have %d: use smaller repetitions, or another process", maxKept, usualStates)
 	default:
 		return nil
 	}
@@ -355,7 +357,7 @@ func (p *patterns) add(found map[string]int) bool {
 			sum += states
 		}
 	}
-	if sum > p.limit {
+	if sum > p.limit && sum-p.states > usualStates {
 		return false
 	}
 	if p.known == nil {
