@@ -46,8 +46,7 @@ func (d *decider) align() {
 		switch rec := &s.Stages[j]; {
 		case rec.Phase == v1alpha1.Failed && rec.CompletedAt == nil: // it stays so
 		case rec.Phase == v1alpha1.Succeeded, rec.Phase == v1alpha1.Failed, rec.Phase == v1alpha1.Progressing, rec.Phase == v1alpha1.Soaking:
-			d.unmark(rec.Name)
-			suspend(rec) // it was moved behind the active stage: it has to be passed again
+			d.postpone(rec) // it was moved behind the active stage
 		}
 	}
 }
@@ -164,11 +163,13 @@ func (d *decider) goBack(i int) bool {
 	return true
 }
 
-// unmark keeps the placements of a stage that has to be passed again: its clusters keep what they have until then.
-func (d *decider) unmark(stage string) {
+// postpone suspends a stage that comes after the active one. Its placements stay: its clusters keep what they have until
+// its turn comes.
+func (d *decider) postpone(rec *v1alpha1.StageStatus) {
+	suspend(rec)
 	for n := range d.Status.Placements {
-		if rec := &d.Status.Placements[n]; rec.Stage == stage {
-			rec.Removing = false
+		if owned := &d.Status.Placements[n]; owned.Stage == rec.Name {
+			owned.Removing = false
 		}
 	}
 }
@@ -177,7 +178,7 @@ func (d *decider) unmark(stage string) {
 func (d *decider) suspendAfter(i int) {
 	for j := i + 1; j < len(d.Status.Stages); j++ {
 		if later := &d.Status.Stages[j]; !staysFailed(*later) {
-			suspend(later)
+			d.postpone(later)
 		}
 	}
 }

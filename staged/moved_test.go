@@ -49,6 +49,24 @@ func TestAPassedStageThatIsMovedBehindKeepsWhatItHas(t *testing.T) {
 	u.checkAll(map[string]string{"d": "1", "p": "1"})
 }
 
+// The stages change places, and back again at once: what the first edit wanted to remove stays in the clusters of the
+// stage that is the later one again, until its turn comes.
+func TestStagesThatChangePlacesAndBackKeepWhatTheyHave(t *testing.T) {
+	order := policyText(stageText("dev", "dev", "soak: 30s"), stageText("prod", "prod", "maxConcurrency: 2", "soak: 1h"))
+	swapped := policyText(stageText("prod", "dev", "soak: 30s"), stageText("dev", "prod", "maxConcurrency: 2", "soak: 1h"))
+	u := newUpdated(t, order, "dev/d", "prod/p")
+	for u.have["p"] == "" {
+		u.roll(1)
+	}
+	u.edit(swapped + "  updates: Staged\n")
+	u.decide()
+	u.edit(order + "  updates: Staged\n")
+	for range 8 {
+		u.roll(1)
+		require.Equal(t, "1", u.have["p"], u.last.Message)
+	}
+}
+
 // A deadline begins when all clusters of the stage have the revision: a cluster that joins has as long as the others
 // had. The deadline of one cluster begins again when the revision is delivered there again (2.5).
 func TestADeadlineBeginsWithTheLastDelivery(t *testing.T) {
