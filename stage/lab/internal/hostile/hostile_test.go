@@ -139,12 +139,17 @@ func newVictim(t testing.TB, s *server) *victim {
 		v.sentinels[path] = string(a.body)
 	}
 	v.before = s.figures(t, collecting)
+	v.idle = v.idleTime()
+	return v
+}
+
+// idleTime returns the longest that the probe waits beside a client that does nothing bad.
+func (v *victim) idleTime() time.Duration {
 	v.probe.begin()
 	for range 200 {
 		v.owner.get(probedMaps + "sentinel")
 	}
-	v.idle = v.probe.end().Longest
-	return v
+	return v.probe.end().Longest
 }
 
 // play plays attacks, each together with the probe.
@@ -180,15 +185,19 @@ func (v *victim) check(name string, found probed) {
 	}
 	require.LessOrEqual(v.t, v.server.peak(v.t), maxPeak, "%s: bytes of memory", name)
 	if os.Getenv("HOSTILE_VERBOSE") != "" {
-		v.t.Logf("%-60s %8s; probe %d, at most %s, overtaken %d; heap %d MiB, peak %d MiB, %d goroutines",
-			name, v.took[name].Round(time.Millisecond), found.Count, found.Longest.Round(time.Millisecond), f.Overtaken, f.Heap>>20, v.server.peak(v.t)>>20, f.Goroutines)
+		v.t.Logf("%-60s %8s; probe %d, at most %s and %s stolen, overtaken %d; heap %d MiB, peak %d MiB, %d goroutines",
+			name, v.took[name].Round(time.Millisecond), found.Count, found.Longest.Round(time.Millisecond), found.Stolen, f.Overtaken, f.Heap>>20, v.server.peak(v.t)>>20, f.Goroutines)
 	}
 	v.probed += found.Count
 	v.longest = max(v.longest, found.Longest)
-	if os.Getenv("HOSTILE_TIMES") != "" {
-		require.LessOrEqual(v.t, found.Longest, max(10*v.idle, 100*time.Millisecond), "%s: the probe waited", name)
+	if os.Getenv("HOSTILE_TIMES") != "" && found.Longest > v.longestWait() {
+		v.idle = max(v.idle, v.idleTime()) // others use the host of a virtual machine, more at some times than at others
+		require.LessOrEqual(v.t, found.Longest, v.longestWait(), "%s: the probe waited, without the %s stolen", name, found.Stolen)
 	}
 }
+
+// longestWait is how long the probe may wait in the make target.
+func (v *victim) longestWait() time.Duration { return max(10*v.idle, 100*time.Millisecond) }
 
 // rest checks that the server is as before the attacks.
 func (v *victim) rest() {
