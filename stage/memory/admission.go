@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // A Review is the creation, change or deletion of an object that [Hooks] decide about before it is
@@ -22,6 +23,9 @@ type Review struct {
 	// metadata. Everything below can be shared with other objects, so a hook must replace it and
 	// not change it.
 	New *unstructured.Unstructured
+	// NameFaults are the faults of the name and namespace of a new object. A Hooks.Validate that refuses the
+	// object returns them too. If none refuses it, the cluster does.
+	NameFaults field.ErrorList
 
 	store     *store
 	ctx       context.Context
@@ -35,7 +39,7 @@ type Review struct {
 // reviewOf returns the Review of the current write, the same Review each time.
 func (r *request) reviewOf(before, next map[string]any) *Review {
 	v := &r.view
-	*v = Review{Request: r.Request, Resource: r.resource(), DryRun: r.dryRun, Manager: r.manager, store: r.store, ctx: r.ctx}
+	*v = Review{Request: r.Request, Resource: r.resource(), DryRun: r.dryRun, Manager: r.manager, NameFaults: r.misnamed, store: r.store, ctx: r.ctx}
 	v.old.Object, v.new.Object = before, next
 	if before != nil {
 		v.Old = &v.old

@@ -197,7 +197,7 @@ func (r *request) admits(before, next map[string]any) error {
 // review runs Review, Remote, Validate and Confirm of the hooks. next is nil for a deletion.
 func (r *request) review(before, next map[string]any) error {
 	if len(r.hooks) == 0 {
-		return nil
+		return r.refuseName()
 	}
 	v := r.reviewOf(before, next)
 	if call := r.remote(v); call != nil {
@@ -259,11 +259,11 @@ func (r *request) reviews(v *Review) error {
 	return nil
 }
 
-// validate calls Validate of the hooks, without the lock.
+// validate calls Validate of the hooks, without the lock. An object whose name is wrong is not valid, whatever they say.
 func (r *request) validate(v *Review) error {
 	hooks := r.hooks
 	if v.New == nil || !slices.ContainsFunc(hooks, func(h Hooks) bool { return h.Validate != nil }) {
-		return nil
+		return r.refuseName()
 	}
 	return r.unlocked(func() error {
 		for _, h := range hooks {
@@ -274,7 +274,7 @@ func (r *request) validate(v *Review) error {
 				return err
 			}
 		}
-		return nil
+		return r.misnamedError()
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/stagecraft-go/stagecraft/stage/memory"
 )
@@ -338,4 +339,27 @@ func TestHooksChangeOtherObjects(t *testing.T) {
 	gone := <-watched.ResultChan()
 	require.Equal(t, "DELETED", string(gone.Type))
 	require.Equal(t, uid, gone.Object.(*unstructured.Unstructured).GetUID())
+}
+
+// Whoever validates an object can return the faults of its name with others; if nobody refuses it, the cluster does.
+func TestFaultsOfNamesAreKnownToThoseWhoValidate(t *testing.T) {
+	wrong := newConfigMap(nil)
+	wrong.SetName("A_b")
+	create := func(validate func(*memory.Review) error) error {
+		c := memory.New(memory.Options{})
+		if validate != nil {
+			c.Extend(memory.Hooks{Validate: validate})
+		}
+		_, err := c.Create(t.Context(), wrong, metav1.CreateOptions{})
+		require.True(t, apierrors.IsInvalid(err), "%v", err)
+		return err
+	}
+	refused := create(nil)
+	require.ErrorContains(t, refused, `metadata.name: Invalid value: "A_b"`)
+	require.Equal(t, refused, create(func(*memory.Review) error { return nil }))
+	err := create(func(v *memory.Review) error {
+		return apierrors.NewInvalid(v.Kind.GroupKind(), v.Name.Name, append(v.NameFaults, field.Required(field.NewPath("data"), "")))
+	})
+	require.ErrorContains(t, err, `[metadata.name: Invalid value: "A_b"`)
+	require.ErrorContains(t, err, "data: Required value]")
 }

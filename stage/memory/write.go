@@ -34,6 +34,7 @@ type request struct {
 	settled   bool                       // ... and the confirming calls have accepted it
 	ctx       context.Context
 	tries     int
+	misnamed  fieldErrors // what is wrong with the name and namespace of a new object
 
 	special    bool // of a special method for a subresource
 	statusOnly bool // the root of the next version is not shared, and only its status differs
@@ -279,7 +280,7 @@ func (r *request) taken(root map[string]any) error {
 	return apierrors.NewAlreadyExists(r.resource(), r.Name.Name)
 }
 
-// place sets the name and namespace of the object, and checks both.
+// place sets the name and namespace of the object, and finds their faults.
 func (r *request) place(metadata map[string]any) error {
 	if faults := nameIsText(metadata); len(faults) > 0 {
 		return apierrors.NewInvalid(r.kind.GroupKind(), r.Name.Name, faults)
@@ -299,20 +300,34 @@ func (r *request) place(metadata map[string]any) error {
 // its namespace is longer.
 const longestNames = 253 + 63
 
-// checkNames refuses a wrong name or namespace. It looks at longer ones, and writes the error about them,
+// checkNames finds the faults of the name and namespace. It looks at longer ones, and writes the faults,
 // without the lock, because the time that patterns take grows with the length: a megabyte takes 200 ms.
 func (r *request) checkNames() error {
 	kind, name := r.kind, r.Name
 	check := func() error {
-		if faults := kind.checkNames(name); len(faults) > 0 {
-			return apierrors.NewInvalid(kind.GroupKind(), name.Name, faults)
-		}
+		r.misnamed = kind.checkNames(name)
 		return nil
 	}
 	if len(name.Name)+len(name.Namespace) <= longestNames {
 		return check()
 	}
 	return r.unlocked(check)
+}
+
+// misnamedError is the error for an object whose name or namespace is wrong.
+func (r *request) misnamedError() error {
+	if len(r.misnamed) == 0 {
+		return nil
+	}
+	return apierrors.NewInvalid(r.kind.GroupKind(), r.Name.Name, r.misnamed)
+}
+
+// refuseName returns misnamedError where the request has the lock.
+func (r *request) refuseName() error {
+	if len(r.misnamed) == 0 {
+		return nil
+	}
+	return r.unlocked(r.misnamedError)
 }
 
 // setText sets a field, or removes the field if the text is "". It does not write a field that

@@ -15,8 +15,9 @@ import (
 )
 
 // metadata checks the metadata of every object, as ValidateObjectMeta and ValidateObjectMetaUpdate
-// of apimachinery's api/validation and of core/validation do. The cluster checks names.
+// of apimachinery's api/validation and of core/validation do. The cluster has checked the names.
 func metadata(f *faults, v *memory.Review) {
+	f.list = append(f.list, v.NameFaults...)
 	m := nested(v.New.Object, "metadata")
 	generation(f, v)
 	if all, _ := m["labels"].(map[string]any); !isPlainMap(all) {
