@@ -174,24 +174,30 @@ func (d *decider) nothingText(r retreat) string {
 // they go back to.
 func (d *decider) retire(i int) bool {
 	rec := &d.Status.Stages[i]
-	all := d.clustersWith("", func(c v1alpha1.ClusterRecord) bool { return c.Back != "" })
-	var waiting []string
-	needed, back := map[string]bool{}, ""
+	all := d.clustersWith("", func(c v1alpha1.ClusterRecord) bool { return c.Back != "" && c.Applied != c.Back })
+	needed, going, back := map[string]bool{}, map[string]bool{}, ""
+	var stuck, waiting []string
 	for _, name := range all {
-		if c := d.ledger[name]; c.Applied == c.Back {
+		id := d.ledger[name].Back
+		if d.isPlaceable(id) {
+			waiting = append(waiting, name)
+			going[d.revisionName(fleet.RevisionID(id))] = true
 			continue
-		} else if waiting = append(waiting, name); !d.isPlaceable(c.Back) {
-			back = c.Back
-			needed[d.revisionName(fleet.RevisionID(c.Back))] = true
 		}
+		stuck, back = append(stuck, name), id
+		needed[d.revisionName(fleet.RevisionID(id))] = true
 	}
 	withdrawn := d.clustersWith("", func(c v1alpha1.ClusterRecord) bool { return c.Desired == v1alpha1.Withdrawn })
 	withdrawn = slices.DeleteFunc(withdrawn, func(name string) bool { return !d.isHeld(name) })
 	switch {
 	case len(needed) > 0:
 		d.setRetired(v1alpha1.RollbackNeeded)
-		d.stall("RollbackNeeded", "stage %q has failed: %s; %s keeps %s until the source holds %s again%s", rec.Name, rec.Message,
-			firstOf(waiting, ", "), d.revisionName(fleet.RevisionID(d.Status.Wanted)), firstOf(sortedKeys(needed), ", "), d.restore(sortedKeys(needed), fleet.RevisionID(back)))
+		why := rec.Message
+		if len(waiting) > 0 {
+			why += fmt.Sprintf("; waits for %s to go back to %s", firstOf(waiting, ", "), firstOf(sortedKeys(going), ", "))
+		}
+		d.stall("RollbackNeeded", "stage %q has failed: %s; %s keeps %s until the source holds %s again%s", rec.Name, why,
+			firstOf(stuck, ", "), d.revisionName(fleet.RevisionID(d.Status.Wanted)), firstOf(sortedKeys(needed), ", "), d.restore(sortedKeys(needed), fleet.RevisionID(back)))
 	case len(waiting)+len(withdrawn) > 0:
 		d.stall("RollingBack", "stage %q has failed: %s; waits for %s to go back", rec.Name, rec.Message, firstOf(append(waiting, withdrawn...), ", "))
 	default:

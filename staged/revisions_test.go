@@ -37,6 +37,7 @@ type store struct {
 	unnamed  bool              // reports do not say which revision they are of
 	reported map[string]string // the version of the last report
 	versions int
+	kept     []fleet.RevisionID // the snapshots that exist; nil: all
 	last     staged.Decision
 	seen     map[string][]string // the versions that a cluster ever had
 	others   []v1alpha1.Conflict
@@ -60,7 +61,7 @@ func (s *store) world() fleet.World {
 	clause := control.DownsyncClause{Group: "apps", Version: "v1", Resource: "deployments", Namespace: "shop", Name: "web", ResourceVersion: s.source}
 	clause.StatusCollectors = []string{"agg"}
 	w := fleet.World{Meta: s.meta, Conflicts: s.others, Now: fleet.Instant{Time: s.now, Known: true}, Collectors: map[string]*kubestellar.Collector{"agg": agg},
-		Workload: fleet.Workload{Revision: idOf(s.source), Objects: []*fleet.Object{{Clause: clause}}},
+		Workload: fleet.Workload{Revision: idOf(s.source), Kept: s.kept, Objects: []*fleet.Object{{Clause: clause}}},
 		Can:      fleet.Capabilities{Inventory: true, Content: true, OldRevision: true, ByName: true, Best: fleet.EvidenceExact, Kind: "ManifestWork", Bound: "ManifestWork"}}
 	for _, name := range slices.Sorted(maps.Keys(s.clusters)) {
 		c := fleet.Cluster{Name: name, Labels: s.clusters[name], Absent: s.have[name] == "" && !s.foreign[name]}
@@ -252,6 +253,26 @@ func TestRollbackNeededWithOneRevision(t *testing.T) {
 	u.checkAll(map[string]string{"d": "1", "p": "1"})
 	require.True(t, u.holds("Succeeded"), u.last.Message)
 	require.Len(t, u.status.Revisions, 2, "the old text is the same revision")
+}
+
+// A cluster that cannot go back, since nothing of its revision is kept, is told apart from one that can.
+func TestRollbackNeededNamesTheClustersThatNeedTheSource(t *testing.T) {
+	s := newStore(t, policyText(stageText("prod", "prod", "progressDeadlineSeconds: 30", "onFailure: Rollback"))+stagedUpdates, "prod/p1", "prod/p2")
+	s.kept = []fleet.RevisionID{idOf("1"), idOf("2")}
+	s.roll(8)
+	require.True(t, s.holds("Succeeded"), s.last.Message)
+	good := s.record("p1")
+	good.LastGood = string(idOf("0")) // a revision from before the policy
+	s.status.Cohorts = []v1alpha1.Cohort{{ClusterRecord: s.record("p1"), Clusters: []string{"p1"}}, {ClusterRecord: good, Clusters: []string{"p2"}}}
+	s.source, s.bad["p1@2"] = "2", true
+	for stageStatus(s.status, "prod").Phase != v1alpha1.RollbackNeeded {
+		s.roll(1)
+	}
+	require.Contains(t, s.last.Message, "waits for p1 to go back to r1-1; p2 keeps r2-2 until the source holds 0 again")
+	s.roll(4)
+	require.Contains(t, s.last.Message, "p2 keeps r2-2 until the source holds 0 again")
+	require.NotContains(t, s.last.Message, "p1 to go back")
+	s.check(map[string]string{"p1": "1", "p2": "2"})
 }
 
 // A2: a version that is pushed during the turn of another. The status of the old one does not count.

@@ -66,10 +66,11 @@ func isHeld(bindingPolicy *unstructured.Unstructured) bool {
 	return held
 }
 
-// vouches reports whether the author of a stage says that its clusters had nothing before: withdrawFirst.
+// vouches reports whether the author of the cluster's stage, or of one that has brought it the workload, says that its clusters had
+// nothing before: withdrawFirst.
 func (h *history) vouches(a *actor, cluster string, d design) bool {
 	i := d.stageOf(a.sees(cluster))
-	return i >= 0 && d.stages[i].withdraw
+	return h.vouched[cluster] || i >= 0 && d.stages[i].withdraw
 }
 
 // checkGood is that a cluster is known to be good with a revision only as one that a fulfilled stage selects (1.3).

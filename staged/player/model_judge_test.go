@@ -47,7 +47,8 @@ func (h *history) judge(a *actor, before, after v1alpha1.Status) {
 		if hasEnded(is) {
 			h.endedAt[s.name] = h.now
 		}
-		again := was.Attempt != is.Attempt && (d.staged || before.Wanted == after.Wanted) // with AtOnce a new revision begins no stage
+		again := was.Attempt != is.Attempt && (d.staged || before.Wanted == after.Wanted) && // with AtOnce a new revision begins no stage
+			!(h.trust && hasEnded(was) && hasEnded(is)) // a restored status begins an attempt of stages that have ended, and they stay so
 		if s.name == after.ActiveStage && (before.ActiveStage != s.name || was.Phase == v1alpha1.Pending || again) && is.EnteredAt != nil && !hasFailedPhase(is.Phase) {
 			h.enters(a, before, after, d, i)
 		}
@@ -84,6 +85,7 @@ func phasesOf(s v1alpha1.Status) (text string) {
 func (h *history) noteAsked(before, after v1alpha1.Status) {
 	if before.Wanted != after.Wanted {
 		h.asked, h.chosen = h.steps, h.now
+		h.chosenAt[after.Wanted] = h.now
 		for _, of := range h.fulfilled {
 			maps.DeleteFunc(of, func(revision string, _ bool) bool { return revision != "" })
 		}
@@ -160,6 +162,16 @@ func (h *history) skipped(a *actor, s v1alpha1.Status, d design, i int) {
 	h.fulfill(s, d, d.stages[i].name)
 }
 
+// proveJoined notes the clusters that are good with a fulfilled stage, although the player does not see their labels yet: a Binding
+// names them. They were really healthy; over K0 only sums are known.
+func (h *history) proveJoined(s v1alpha1.Status, stage string) {
+	for name, rec := range records(s) {
+		if rec.Stage == stage && rec.LastGood == s.Wanted && (h.kind == overHub || h.good[name][h.versions[s.Wanted]]) {
+			set(h.proven, name, s.Wanted, true)
+		}
+	}
+}
+
 // passed is S2, S5, S7 and S11: a stage is fulfilled.
 func (h *history) passed(a *actor, s v1alpha1.Status, d design, i int) {
 	st, wanted := d.stages[i], h.versions[s.Wanted]
@@ -188,6 +200,7 @@ func (h *history) passed(a *actor, s v1alpha1.Status, d design, i int) {
 		set(h.proven, name, s.Wanted, true)
 		h.checkOwner(a, st.name, name)
 	}
+	h.proveJoined(s, st.name)
 	if at := h.entered[st.name]; at.After(latest) && h.kind == overHub {
 		latest = at
 	}
@@ -381,6 +394,9 @@ func (h *history) checkLedger(a *actor, before, after v1alpha1.Status, d design)
 		}
 		if rec.Applied != was[name].Applied {
 			h.checkApplied(name, rec.Applied, was[name].Applied)
+		}
+		if i := d.index(rec.Stage); rec.Fresh && !was[name].Fresh && i >= 0 && d.stages[i].withdraw {
+			h.vouched[name] = true
 		}
 		if rec.LastGood != was[name].LastGood && !h.restoring.IsZero() && h.hadSince(name, h.versions[rec.LastGood], h.restoring) {
 			set(h.baselines, name, rec.LastGood, true) // of a status that was lost (2.8)

@@ -50,6 +50,7 @@ type oracle struct {
 	proven     map[string]map[string]bool       // the revisions with which it was part of a fulfilled stage
 	baseline   map[string]version               // what it had before the policy
 	baselines  map[string]map[string]bool       // the revisions that it had when a status was lost
+	vouched    map[string]bool                  // the author of a stage has said that it had nothing before
 	handed     map[string]bool                  // it has lost the workload over K0 to another placement, which no report shows and whose Binding stands for the delivery
 	released   map[string]bool                  // the engine may have taken the workload from it
 	movedAt    map[string]int                   // the step of its last other label
@@ -67,6 +68,7 @@ type oracle struct {
 	tickets    map[string]bool
 	looks      []look
 	chosen     time.Time // when the wanted revision became that
+	chosenAt   map[string]time.Time
 	times      sourceTimes
 	trust      bool      // the status was lost or is an old one: what it says of before is believed
 	lostStatus bool      // it was lost: the engine says which stages were passed (2.11)
@@ -79,7 +81,7 @@ type oracle struct {
 
 func newOracle() oracle {
 	return oracle{counts: map[string]int{}, deliveredAt: map[string]map[int]int{}, fit: map[string]map[int]int{}, sick: map[string]map[int]bool{}, ordered: map[string]int{}, reportedAt: map[string]time.Time{}, uncounted: map[string]map[int]bool{}, previous: map[string]map[version]version{}, from: map[string]map[string]string{}, reads: map[*unstructured.Unstructured]*statusRead{}, combined: map[*unstructured.Unstructured][]string{},
-		arrived: map[string]map[version]time.Time{}, good: map[string]map[version]bool{}, proven: map[string]map[string]bool{},
+		arrived: map[string]map[version]time.Time{}, vouched: map[string]bool{}, chosenAt: map[string]time.Time{}, good: map[string]map[version]bool{}, proven: map[string]map[string]bool{},
 		baseline: map[string]version{}, baselines: map[string]map[string]bool{}, handed: map[string]bool{}, released: map[string]bool{}, movedAt: map[string]int{}, fulfilled: map[string]map[string]bool{}, ever: map[string]map[string]bool{},
 		entered: map[string]time.Time{}, unmet: map[string]map[string]time.Time{}, excused: map[string]map[string]time.Time{}, endedAt: map[string]time.Time{}, toldAt: map[string]time.Time{}, failedAt: map[string]int{}, retriedAt: map[string]int{}, askedOf: map[string]int{}, tickets: map[string]bool{}}
 }
@@ -173,7 +175,10 @@ func (h *history) retried(stage string) { h.retriedAt[stage] = h.steps }
 func (h *history) restored(what string, s v1alpha1.Status) {
 	h.note("restored: %s, to version %d", what, s.Version)
 	h.counts["restored: "+what]++
-	h.trust, h.lostStatus, h.restoring, h.restoredIn, h.apart = true, h.lostStatus || what == "again", h.now, h.steps, h.apart || what == "the hub" && h.kind == overSpace
+	h.trust, h.lostStatus, h.restoring, h.restoredIn, h.apart = true, h.lostStatus || what == "again" || s.ActiveStage == "", h.now, h.steps, h.apart || what == "the hub" && h.kind == overSpace
+	if at, known := h.chosenAt[s.Wanted]; known {
+		h.chosen = at
+	}
 	if newest := h.newestVersion(); newest > s.Version {
 		h.asked = h.steps // what exists shows that the status is old
 	}
