@@ -37,6 +37,9 @@ func (r *request) apply(body any, o metav1.PatchOptions) (*unstructured.Unstruct
 		return nil, err
 	}
 	if isNew {
+		if uid, _ := metadataOf(config)["uid"].(string); uid != "" {
+			return nil, r.conflict("uid mismatch: the provided object specified uid %s, and no existing object was found", uid)
+		}
 		return r.create(withMetadata(next), false)
 	}
 	return r.replace(old, withMetadata(next))

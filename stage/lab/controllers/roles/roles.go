@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -99,13 +100,19 @@ func aggregate(ctx context.Context, c transport.Writer, role *unstructured.Unstr
 		return nil
 	}
 	rules := selected(role, all)
-	patch, err := json.Marshal(map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": map[string]any{"name": role.GetName()}, "rules": rules})
+	patch, err := json.Marshal(map[string]any{
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "rules": rules,
+		"metadata": map[string]any{"name": role.GetName(), "uid": role.GetUID()}, // so that one that has gone is not made again
+	})
 	if err != nil {
 		return err
 	}
 	force := true
 	_, err = c.Patch(ctx, kinds.ClusterRole, types.NamespacedName{Name: role.GetName()}, types.ApplyPatchType, patch,
 		metav1.PatchOptions{FieldManager: "clusterrole-aggregation-controller", Force: &force})
+	if apierrors.IsConflict(err) {
+		return nil // it has gone
+	}
 	return control.IgnoreNotFound(err)
 }
 

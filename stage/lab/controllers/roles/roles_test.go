@@ -1,9 +1,11 @@
 package roles_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -71,4 +73,25 @@ func TestAggregation(t *testing.T) {
 			require.Equal(t, []any{get}, rulesOf(t, c, "admin"))
 		})
 	}
+}
+
+// A late cluster deletes a role before each patch arrives.
+type late struct {
+	*memory.Cluster
+	t *testing.T
+}
+
+func (l late) Patch(ctx context.Context, kind schema.GroupVersionKind, name types.NamespacedName, as types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (*unstructured.Unstructured, error) {
+	require.NoError(l.t, l.Delete(ctx, kind, name, metav1.DeleteOptions{}))
+	return l.Cluster.Patch(ctx, kind, name, as, data, o, subresources...)
+}
+
+// TestARoleThatHasGoneIsNotMadeAgain deletes a role between the look at it and the write of its rules.
+func TestARoleThatHasGoneIsNotMadeAgain(t *testing.T) {
+	c := memory.New(memory.Options{})
+	create(t, c, "view", nil, selects("view"))
+	create(t, c, "a", map[string]string{"to": "view"}, map[string]any{"rules": []any{map[string]any{"verbs": []any{"get"}, "apiGroups": []any{""}, "resources": []any{"pods"}}}})
+	require.NoError(t, roles.Aggregate(t.Context(), late{c, t}))
+	_, err := c.Get(t.Context(), clusterRole, types.NamespacedName{Name: "view"})
+	require.True(t, apierrors.IsNotFound(err), "%v", err)
 }
