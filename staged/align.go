@@ -81,11 +81,11 @@ func (d *decider) migrate() {
 func (d *decider) records() []v1alpha1.StageStatus {
 	stages := make([]v1alpha1.StageStatus, len(d.policy.stages))
 	for i, st := range d.policy.stages {
-		stages[i] = v1alpha1.StageStatus{Name: st.Name, Phase: v1alpha1.Pending}
-		for _, old := range d.Status.Stages {
-			if old.Name == st.Name {
-				stages[i] = old
-			}
+		if n := slices.IndexFunc(d.Status.Stages, func(old v1alpha1.StageStatus) bool { return old.Name == st.Name }); n >= 0 {
+			stages[i] = d.Status.Stages[n]
+		} else {
+			stages[i] = v1alpha1.StageStatus{Name: st.Name, Phase: v1alpha1.Pending}
+			d.unmark(st.Name) // it may have been in the spec before
 		}
 		rec := &stages[i]
 		rec.StartedBatches = min(max(rec.StartedBatches, 0), int32(len(rec.Batches))) // others may have written it
@@ -163,13 +163,17 @@ func (d *decider) goBack(i int) bool {
 	return true
 }
 
-// postpone suspends a stage that comes after the active one. Its placements stay: its clusters keep what they have until
-// its turn comes.
+// postpone suspends a stage that comes after the active one.
 func (d *decider) postpone(rec *v1alpha1.StageStatus) {
 	suspend(rec)
+	d.unmark(rec.Name)
+}
+
+// unmark keeps the placements of a stage whose turn comes again: its clusters keep what they have until then.
+func (d *decider) unmark(stage string) {
 	for n := range d.Status.Placements {
-		if owned := &d.Status.Placements[n]; owned.Stage == rec.Name {
-			owned.Removing = false
+		if rec := &d.Status.Placements[n]; rec.Stage == stage {
+			rec.Removing = false
 		}
 	}
 }

@@ -67,6 +67,25 @@ func TestStagesThatChangePlacesAndBackKeepWhatTheyHave(t *testing.T) {
 	}
 }
 
+// The same with a stage that an edit takes out of the spec, and the next one brings back.
+func TestAStageThatComesBackKeepsWhatItHas(t *testing.T) {
+	dev, prod := stageText("dev", "dev", "soak: 30s"), stageText("prod", "prod", "soak: 1h")
+	u := newUpdated(t, policyText(dev, prod), "dev/d", "prod/p")
+	for u.have["p"] == "" {
+		u.roll(1)
+	}
+	u.release("2")
+	u.decide()
+	require.Equal(t, "dev", u.status.ActiveStage)
+	u.edit(policyText(stageText("dev", "none")) + "  updates: Staged\n")
+	u.decide()
+	u.edit(policyText(dev, prod) + "  updates: Staged\n")
+	for range 8 {
+		u.roll(1)
+		require.NotEmpty(t, u.have["p"], u.last.Message)
+	}
+}
+
 // A deadline begins when all clusters of the stage have the revision: a cluster that joins has as long as the others
 // had. The deadline of one cluster begins again when the revision is delivered there again (2.5).
 func TestADeadlineBeginsWithTheLastDelivery(t *testing.T) {
