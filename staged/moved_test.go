@@ -1,10 +1,12 @@
 package staged_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -84,6 +86,62 @@ func TestAStageThatComesBackKeepsWhatItHas(t *testing.T) {
 		u.roll(1)
 		require.NotEmpty(t, u.have["p"], u.last.Message)
 	}
+}
+
+// A cluster that has moved to a later stage stays in the placement of its old one until the later stage has begun, and
+// the old one does not wait for it.
+func TestAStageDoesNotWaitForClustersThatItOnlyKeeps(t *testing.T) {
+	u := newUpdated(t, policyText(stageText("dev", "dev"), stageText("prod", "prod"))+keep, "dev/d1", "dev/d2", "prod/p")
+	u.available["d2"] = 0
+	u.roll(4)
+	require.Equal(t, "dev", u.status.ActiveStage, u.last.Message)
+	u.join("prod/d2")
+	u.available["d2"] = 0
+	u.roll(4)
+	require.Equal(t, "prod", u.status.ActiveStage, u.last.Message)
+	require.Equal(t, "1", u.have["d2"], u.last.Message)
+}
+
+// A passed stage lets a cluster that has moved go only once the placement of its new stage was applied there, not as soon as a Binding
+// of that names it.
+func TestAPlacementCoversWhereItWasApplied(t *testing.T) {
+	u := newUpdated(t, policyText(stageText("dev", "dev"), stageText("prod", "prod"))+keep, "dev/d1", "dev/d2", "prod/p")
+	u.roll(10)
+	require.True(t, u.holds("Succeeded"), u.last.Message)
+	content, holders := u.extend, []string{"s.stage.dev"}
+	u.extend = func(seen *bindingpolicy.Observation) {
+		content(seen)
+		for n := range seen.Delivered {
+			if seen.Delivered[n].Name == "d2" {
+				seen.Delivered[n].Holders = holders
+			}
+		}
+	}
+	selected := func() string { return fmt.Sprint(u.policies["s.stage.dev"].Spec.ClusterSelectors) }
+	u.join("prod/d2")
+	u.roll(6)
+	require.Contains(t, selected(), "[d1 d2]", u.last.Message)
+	holders = append(holders, "s.stage.prod")
+	u.roll(6)
+	require.Contains(t, selected(), "[d1]", u.last.Message)
+	u.checkAll(map[string]string{"d1": "1", "d2": "1", "p": "1"})
+}
+
+// A revision comes back before the order to leave it could be written for all clusters: the clusters that have that order get one that
+// is newer.
+func TestAClusterThatComesBackGetsANewerOrder(t *testing.T) {
+	s := newStore(t, policyText(stageText("prod", "prod"))+stagedUpdates, "prod/p1", "prod/p2")
+	s.roll(8)
+	require.True(t, s.holds("Succeeded"), s.last.Message)
+	s.refused = map[string]bool{"p2": true}
+	s.source = "2"
+	s.decide()
+	left := s.told["p1"]
+	require.Equal(t, idOf("2"), left.Revision)
+	s.source = "1"
+	s.decide()
+	require.Equal(t, idOf("1"), s.told["p1"].Revision)
+	require.Greater(t, s.told["p1"].Version, left.Version)
 }
 
 // A deadline begins when all clusters of the stage have the revision: a cluster that joins has as long as the others

@@ -418,7 +418,7 @@ func (h *history) checkLedger(a *actor, before, after v1alpha1.Status, d design)
 		}
 		if h.kind.places() {
 			for _, id := range []string{rec.Desired, rec.Applied, rec.LastGood, rec.Back} {
-				if _, kept := h.snapshots[fleets.RevisionID(id)]; strings.HasPrefix(id, "sha256:") && !kept && h.versions[id] != (version{}) {
+				if _, kept := h.snapshots[fleets.RevisionID(id)]; strings.HasPrefix(id, "sha256:") && !kept && h.versions[id] != (version{}) && h.baselineID(name) != id { // the hub never had that
 					h.broken("S14: the status names %s for %s, and its snapshot does not exist", h.versions[id], name)
 				}
 			}
