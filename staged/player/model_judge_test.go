@@ -33,6 +33,8 @@ func (h *history) judge(a *actor, before, after v1alpha1.Status) {
 		switch {
 		case h.endsAgain(was, is):
 			h.counts["ends of stages that had ended"]++
+		case is.Phase == v1alpha1.Skipped && was.Phase == is.Phase && was.FulfilledWith == "":
+			h.fulfill(after, d, s.name) // with the revision that it was skipped with, which was not known
 		case is.Phase == v1alpha1.Skipped && (was.Phase != is.Phase || was.FulfilledWith != is.FulfilledWith):
 			h.skipped(a, after, d, i)
 		case is.FulfilledWith != was.FulfilledWith && is.FulfilledWith == after.Wanted && is.Phase != v1alpha1.Skipped,
