@@ -170,3 +170,34 @@ func TestDecidingAgainAfterARestoreChangesNothing(t *testing.T) {
 	require.True(t, s.holds("Succeeded"), s.last.Message)
 	s.check(map[string]string{"d": "2", "p": "2"})
 }
+
+// A stage that has begun with an approval waits for another one after its status was restored: no approval from before counts. Its
+// clusters keep what they have.
+func TestAStageThatHasBegunIsApprovedAgainAfterARestore(t *testing.T) {
+	s := newStore(t, policyText(stageText("dev", "dev"), stageText("prod", "prod", "approval: {before: true}", "soak: 1h"))+stagedUpdates, "dev/d", "prod/p")
+	ticket := func() string {
+		s.t.Helper()
+		waits := stageStatus(s.status, "prod").Awaiting
+		require.NotNil(t, waits, s.last.Message)
+		return waits.Ticket
+	}
+	approve := func() {
+		s.meta.Annotations = map[string]string{v1alpha1.ApprovalPrefix + "before.prod": ticket() + " jane"}
+	}
+	s.roll(6)
+	approve()
+	s.roll(4)
+	s.check(map[string]string{"d": "1", "p": "1"})
+	old, first := s.status, s.meta.Annotations
+	s.clusters["p2"] = map[string]string{"env": "prod", "name": "p2"}
+	s.roll(4) // the new cluster has a newer version
+	s.status = old
+	s.roll(6)
+	require.Contains(t, s.last.Message, `stage "prod" is not started: waits for the annotation`)
+	require.NotContains(t, first[v1alpha1.ApprovalPrefix+"before.prod"], ticket())
+	require.Equal(t, "1", s.have["p"])
+	approve()
+	s.roll(6)
+	require.Equal(t, v1alpha1.Soaking, stageStatus(s.status, "prod").Phase, s.last.Message)
+	s.check(map[string]string{"d": "1", "p": "1", "p2": "1"})
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/stagecraft-go/stagecraft/staged/bindingpolicy"
+	"github.com/stagecraft-go/stagecraft/staged/control"
 	"github.com/stagecraft-go/stagecraft/staged/v1alpha1"
 )
 
@@ -125,6 +126,35 @@ func TestAPlacementCoversWhereItWasApplied(t *testing.T) {
 	u.roll(6)
 	require.Contains(t, selected(), "[d1]", u.last.Message)
 	u.checkAll(map[string]string{"d1": "1", "d2": "1", "p": "1"})
+}
+
+// A cluster has joined the last stage, and its Binding does not name it yet when the turn of that stage comes again: the stage before
+// keeps the workload until it does.
+func TestAStageThatLacksAClusterCoversNothing(t *testing.T) {
+	u := newUpdated(t, policyText(stageText("dev", "dev"), stageText("prod", "prod")), "dev/d", "prod/p")
+	u.roll(12)
+	require.True(t, u.holds("Succeeded"), u.last.Message)
+	content := u.extend
+	u.extend = func(seen *bindingpolicy.Observation) {
+		content(seen)
+		for n, b := range seen.Bindings {
+			if b.Name == "s.stage.prod" {
+				seen.Bindings[n].Spec.Destinations = []control.Destination{{ClusterID: "p"}}
+			}
+		}
+	}
+	u.join("prod/p2")
+	u.release("2")
+	for u.status.ActiveStage != "prod" || u.last.Message == "" {
+		u.roll(1)
+	}
+	u.roll(4)
+	require.Contains(t, u.last.Message, "has no destination p2 yet")
+	require.Equal(t, []string{"s.stage.dev", "s.stage.prod"}, u.exist())
+	u.extend = content
+	u.roll(6)
+	require.Equal(t, []string{"s.stage.prod"}, u.exist(), u.last.Message)
+	u.checkAll(map[string]string{"p": "2", "p2": "2"})
 }
 
 // A revision comes back before the order to leave it could be written for all clusters: the clusters that have that order get one that

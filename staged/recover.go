@@ -152,8 +152,17 @@ func (d *decider) distrust() {
 			b := &rec.Batches[n]
 			b.Soak, b.Waited, b.SatisfiedSince = nil, nil, nil
 		}
+		if rec.CompletedAt == nil && !hasFailed(rec.Phase) && d.asksBefore(j) {
+			suspend(rec) // its approval does not count: it begins with another one
+		}
 	}
 	d.event("Warning", "Recovering", "the status is older than what exists: no approval and no soak from before counts")
+}
+
+// asksBefore reports whether a stage needs an approval to begin.
+func (d *decider) asksBefore(j int) bool {
+	gate := d.policy.stages[j].Approval
+	return gate != nil && gate.Before
 }
 
 // forget forgets the approvals of a stage.

@@ -54,8 +54,8 @@ func (d *decider) retains(rec *v1alpha1.OwnedPlacement) bool {
 }
 
 // coverage returns the clusters that have the workload from the placements that are wanted. It is
-// false if one of these does not exist in its present version, or was not taken over, or if the
-// active stage has no cluster, or another one must be passed first.
+// false if one of these does not exist in its present version, or was not taken over, or does not have a
+// cluster of the active stage yet, or if that has no cluster, or another one must be passed first.
 func (d *decider) coverage(wanted []wave) (covered map[string]bool, safe bool) {
 	covered = map[string]bool{}
 	has, active := 0, d.active()
@@ -65,7 +65,7 @@ func (d *decider) coverage(wanted []wave) (covered map[string]bool, safe bool) {
 	for _, w := range wanted {
 		p := d.placed[w.name]
 		switch {
-		case !d.isCurrent(w.name) || !p.Ready:
+		case !d.isCurrent(w.name) || !p.Ready || w.stage == active && !w.absent && d.uncovered(w, p.Has) != "":
 			return nil, false
 		case w.stage == active:
 			has += len(p.Has)

@@ -74,6 +74,7 @@ type oracle struct {
 	lostStatus bool      // it was lost: the engine says which stages were passed (2.11)
 	restoring  time.Time // when
 	restoredIn int       // and in which step
+	unseen     bool      // nothing shows it: what exists is as old as the status
 	apart      bool      // the hub was restored and the space was not
 	editedAt   int
 	others     bool // another owner places the workload
@@ -182,12 +183,19 @@ func (h *history) restored(what string, s v1alpha1.Status) {
 	if newest := h.newestVersion(); newest > s.Version {
 		h.asked = h.steps // what exists shows that the status is old
 	}
+	h.unseen = h.newestVersion() <= s.Version
 	for name := range h.members {
-		if what != "the space" {
-			continue
+		if what == "the space" || h.isOrphaned(name) {
+			h.released[name] = true // agents do what the old space says, and a transport removes what no BindingPolicy asks for
 		}
-		h.released[name] = true // agents do what the old space says
 	}
+}
+
+// isOrphaned reports whether a cluster has a ManifestWork of a BindingPolicy that does not exist, over K1.
+func (h *history) isOrphaned(cluster string) bool {
+	return h.kind == overSpace && slices.ContainsFunc(h.space.list(manifestWorkKind), func(work *unstructured.Unstructured) bool {
+		return work.GetNamespace() == cluster && h.hub.get(bindingPolicyKind, "", work.GetName()) == nil
+	})
 }
 
 // newestVersion is the newest version that a placement carries.
