@@ -15,7 +15,7 @@ DURATION ?= 30m
 DIR ?= proxy
 SUITES ?= controller-runtime jobset lws karpenter cluster-api kueue
 
-.PHONY: specs restored page site apiserver-figures binaries conformance-apps conformance-e2e controllers-e2e programs demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak hunt hunt-managers hunt-operators hunt-kubernetes oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories player-histories mutants former-engine hostile e2e recordings suites tidy matrix release develop api proxy metering race growth clients
+.PHONY: specs restored page site apiserver-figures binaries conformance-apps conformance-e2e controllers-e2e programs demo help test check conformance golden pictures fuzz bench cores coverage replicas peers cluster-peers cluster-soak level instructions instructions-update soak server-soak hunt hunt-managers hunt-operators hunt-kubernetes oracle oracle-autoscaling oracle-defaults oracle-kubelet oracle-nodes oracle-policies oracle-scheduler oracle-staged histories player-histories mutants former-engine hostile e2e recordings suites tidy matrix release develop api proxy metering race growth clients
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-19s %s\n", $$1, $$2 }' Makefile
@@ -94,6 +94,9 @@ cluster-soak: ## pods come and go on a real kube-apiserver for DURATION; fails i
 
 soak: ## the whole lives of PODS (a million) in virtual time, on one core, within MEMORY (11GiB)
 	GOGC=off GOMEMLIMIT=$(MEMORY) $(GO) test -run TestSoak -timeout 60m -v ./stage -soak $(PODS)
+
+server-soak: ## PODS (100000) come, run and go over HTTP on stage/lab/apiserver with a lab; memory must stay as it is (half an hour)
+	cd stage/lab && $(GO) test ./apiserver -run TestPodsThatComeAndGo -timeout 2h -v -soak $(if $(filter file,$(origin PODS)),100000,$(PODS))
 
 oracle: ## SCENARIOS (200) random lives of workloads with the controllers of Kubernetes and with ours, from SEED (1) on
 	cd stage/lab/internal/oracle && $(GO) test ./workloads -run TestScenarios -timeout 0 -v -scenarios $(SCENARIOS) -seed $(SEED)
