@@ -341,7 +341,7 @@ func TestHooksChangeOtherObjects(t *testing.T) {
 	require.Equal(t, uid, gone.Object.(*unstructured.Unstructured).GetUID())
 }
 
-// Whoever validates an object can return the faults of its name with others; if nobody refuses it, the cluster does.
+// A hook that validates an object can return the faults of its name with others. If no hook refuses the object, the cluster does.
 func TestFaultsOfNamesAreKnownToThoseWhoValidate(t *testing.T) {
 	wrong := newConfigMap(nil)
 	wrong.SetName("A_b")

@@ -214,21 +214,10 @@ func (h *history) passed(a *actor, s v1alpha1.Status, d design, i int) {
 	}
 }
 
-// believes reports whether what was counted since a time rests on a status of before: one that was restored. Where nothing shows
-// that, the pause until somebody looks counts too, which is a minute at most (2.4).
-func (h *history) believes(since time.Time) bool {
-	return h.trust && (!since.After(h.restoring) || h.unseen && since.Sub(h.restoring) < time.Minute)
-}
-
 // isApproved reports whether a stage was approved since it asks for that, or, as a restored status says, before.
 func (h *history) isApproved(by, stage string) bool {
 	in := approvedIn(by)
 	return in > max(h.asked, h.askedOf[stage]) || h.trust && in > 0 && in <= h.restoredIn
-}
-
-// wasFulfilled reports whether a stage was once fulfilled for what a restored status says.
-func (h *history) wasFulfilled(stage string, s v1alpha1.Status, d design) bool {
-	return h.ever[stage][s.Wanted] || !d.staged && len(h.ever[stage]) > 0
 }
 
 // checkOwner is S11: somebody else was there first.

@@ -172,47 +172,6 @@ func (h *history) edited(d design) {
 
 func (h *history) retried(stage string) { h.retriedAt[stage] = h.steps }
 
-// restored notes that a status was lost, or is an old one.
-func (h *history) restored(what string, s v1alpha1.Status) {
-	h.note("restored: %s, to version %d", what, s.Version)
-	h.counts["restored: "+what]++
-	h.trust, h.lostStatus, h.restoring, h.restoredIn, h.apart = true, h.lostStatus || what == "again" || s.ActiveStage == "", h.now, h.steps, h.apart || what == "the hub" && h.kind == overSpace
-	if at, known := h.chosenAt[s.Wanted]; known {
-		h.chosen = at
-	}
-	if newest := h.newestVersion(); newest > s.Version {
-		h.asked = h.steps // what exists shows that the status is old
-	}
-	h.unseen = h.newestVersion() <= s.Version
-	for name := range h.members {
-		if what == "the space" || h.isOrphaned(name) {
-			h.released[name] = true // agents do what the old space says, and a transport removes what no BindingPolicy asks for
-		}
-	}
-}
-
-// isOrphaned reports whether a cluster has a ManifestWork of a BindingPolicy that does not exist, over K1.
-func (h *history) isOrphaned(cluster string) bool {
-	return h.kind == overSpace && slices.ContainsFunc(h.space.list(manifestWorkKind), func(work *unstructured.Unstructured) bool {
-		return work.GetNamespace() == cluster && h.hub.get(bindingPolicyKind, "", work.GetName()) == nil
-	})
-}
-
-// newestVersion is the newest version that a placement carries.
-func (h *history) newestVersion() (newest int64) {
-	for _, kind := range []key{{kind: bindingPolicyKind}, {kind: manifestWorkKind}, {kind: applicationKind}} {
-		for _, obj := range h.hub.list(kind.kind) {
-			newest = max(newest, versionIn(obj))
-		}
-	}
-	return newest
-}
-
-func versionIn(obj *unstructured.Unstructured) (n int64) {
-	_, _ = fmt.Sscan(obj.GetAnnotations()[v1alpha1.VersionAnnotation], &n)
-	return n
-}
-
 func (h *history) designAt(generation int64) design {
 	if d, known := h.designOf[generation]; known {
 		return d

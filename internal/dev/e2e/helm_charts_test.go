@@ -73,7 +73,7 @@ func moduleDir(t *testing.T, module, version string) string {
 	return found.Dir
 }
 
-// A helm installs one chart in a lab of its own.
+// A helm installs one chart, in a lab for that chart alone.
 type helm struct {
 	*testing.T
 	client    kubernetes.Interface

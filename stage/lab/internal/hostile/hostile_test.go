@@ -65,7 +65,7 @@ func TestTheCorpusIsLarge(t *testing.T) {
 	require.GreaterOrEqual(t, len(names), 200)
 }
 
-// TestHostileCorpus plays all attacks one after another, and again in random order: in CI without those that take more than
+// TestHostileCorpus plays all attacks one after another, and again in random order: in CI without the attacks that take more than
 // a second, so that it takes two minutes. After each the
 // objects of others are as they were and can be written, and while it goes on no request of the
 // probe is overtaken by many others. At the end no goroutine is left, memory has returned, and it
@@ -145,7 +145,7 @@ func newVictim(t testing.TB, s *server) *victim {
 	return v
 }
 
-// idleTime returns the longest that the probe waits beside a client that does nothing bad.
+// idleTime returns the longest that the probe waits while another client reads one object 200 times.
 func (v *victim) idleTime() time.Duration {
 	v.probe.begin()
 	for range 200 {
