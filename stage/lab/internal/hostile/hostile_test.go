@@ -44,10 +44,13 @@ const (
 	mostHistory = 150 << 20
 )
 
-// chosen are a tenth of the attacks, or all where tests do all that they can, or the one that the environment names.
+// chosen are a tenth of the attacks, or all where tests do all that they can, or the ones that the environment names, with semicolons.
 func chosen(all []attack) (some []attack) {
-	if name := os.Getenv("HOSTILE"); name != "" {
-		return slices.DeleteFunc(all, func(a attack) bool { return a.name != name })
+	if names := os.Getenv("HOSTILE"); names != "" {
+		for name := range strings.SplitSeq(names, ";") {
+			some = append(some, all[slices.IndexFunc(all, func(a attack) bool { return a.name == name })])
+		}
+		return some
 	}
 	if !effort.All {
 		rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
