@@ -30,9 +30,9 @@ type probe struct {
 
 // probed is what a probe found between begin and end.
 type probed struct {
-	Count   int           // of requests
-	Longest time.Duration // without what the machine took
-	Stolen  time.Duration // what the machine took of that request
+	Count   int // of requests
+	Longest time.Duration
+	Stolen  time.Duration // what the host of a virtual machine took during that request
 	Fault   string        // of the first request that failed
 }
 
@@ -78,8 +78,8 @@ func probeServer() error {
 	return nil
 }
 
-// stolen returns how long the processors of a virtual machine have waited for those of its host, which is no wait for somebody else's
-// request; 0 where the system does not tell.
+// stolen returns how long the processors of a virtual machine have waited for those of its host, which helps to judge a long wait;
+// 0 where the system does not tell.
 func stolen() time.Duration {
 	text, err := os.ReadFile("/proc/stat")
 	all, _, _ := strings.Cut(string(text), "\n")
@@ -113,9 +113,8 @@ func (c *client) probe(stop <-chan struct{}) (f probed) {
 				return f
 			}
 			f.Count++
-			took := stolen() - before
-			if waited := time.Since(begin) - took; waited > f.Longest {
-				f.Longest, f.Stolen = waited, took
+			if waited := time.Since(begin); waited > f.Longest {
+				f.Longest, f.Stolen = waited, stolen()-before
 			}
 		}
 		select {
