@@ -48,7 +48,11 @@ const (
 func chosen(all []attack) (some []attack) {
 	if names := os.Getenv("HOSTILE"); names != "" {
 		for name := range strings.SplitSeq(names, ";") {
-			some = append(some, all[slices.IndexFunc(all, func(a attack) bool { return a.name == name })])
+			n := slices.IndexFunc(all, func(a attack) bool { return a.name == name })
+			if n < 0 {
+				panic(fmt.Sprintf("HOSTILE: there is no attack %q", name))
+			}
+			some = append(some, all[n])
 		}
 		return some
 	}
